@@ -1,0 +1,246 @@
+//! The error that a run ends in.
+
+use std::{error::Error, fmt, panic::Location, sync::Arc};
+
+use super::{BuildErrors, DoFnError, dofn::write_chain};
+
+/// What was going on in a transform when it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Phase {
+    /// `setup` of an instance.
+    Setup,
+    /// `start_bundle`.
+    StartBundle,
+    /// `process`, or a closure on an element.
+    Process,
+    /// `finish_bundle`.
+    FinishBundle,
+    /// `teardown` of an instance.
+    Teardown,
+    /// `initial_restriction` of a splittable DoFn.
+    InitialRestriction,
+    /// `split`, initial or while it runs.
+    Split,
+    /// `truncate` on drain.
+    Truncate,
+    /// A watermark estimator or its state.
+    Watermark,
+    /// `add_input` of a CombineFn.
+    AddInput,
+    /// `merge` of a CombineFn.
+    MergeAccumulators,
+    /// `extract` of a CombineFn.
+    ExtractOutput,
+    /// Assigning or merging windows.
+    Window,
+    /// Building a side input from its collection.
+    SideInput,
+    /// Encoding or decoding an element.
+    Coder,
+    /// A timer callback.
+    Timer,
+    /// A callback that runs after a bundle was committed.
+    Finalize,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Phase::Setup => "setup",
+            Phase::StartBundle => "start_bundle",
+            Phase::Process => "process",
+            Phase::FinishBundle => "finish_bundle",
+            Phase::Teardown => "teardown",
+            Phase::InitialRestriction => "initial_restriction",
+            Phase::Split => "split",
+            Phase::Truncate => "truncate",
+            Phase::Watermark => "watermark estimator",
+            Phase::AddInput => "add_input",
+            Phase::MergeAccumulators => "merge",
+            Phase::ExtractOutput => "extract",
+            Phase::Window => "window",
+            Phase::SideInput => "side input",
+            Phase::Coder => "coder",
+            Phase::Timer => "timer",
+            Phase::Finalize => "finalize",
+        })
+    }
+}
+
+/// A transform in the pipeline: its full path and the source line that applied it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Step {
+    path: Arc<str>,
+    site: &'static Location<'static>,
+}
+
+impl Step {
+    /// The transform at `path`, applied at `site`.
+    pub fn new(path: impl Into<Arc<str>>, site: &'static Location<'static>) -> Step {
+        Step { path: path.into(), site }
+    }
+
+    /// The transform's full path, such as `Count/Pair`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Where in the user's source it was applied.
+    pub fn site(&self) -> &'static Location<'static> {
+        self.site
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` (built at {})", self.path, self.site)
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Which of the ways to fail it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The pipeline was refused before it ran.
+    Build,
+    /// User code returned an error.
+    User,
+    /// User code panicked.
+    Panic,
+    /// User code broke a rule of the model: a claim left undone, a timestamp out of bounds, an undeclared tag, ...
+    Contract,
+    /// The runner itself could not go on.
+    Runner,
+}
+
+/// Why a run failed: transform, phase, cause and what to do about it. Cheap to clone.
+#[derive(Clone)]
+pub struct PipelineError(Arc<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    step: Option<Step>,
+    phase: Option<Phase>,
+    cause: Box<dyn Error + Send + Sync>,
+    retryable: bool,
+    note: Option<String>,
+}
+
+impl PipelineError {
+    /// User code in `step` failed with `cause`.
+    pub fn user(step: Step, phase: Phase, cause: DoFnError) -> PipelineError {
+        let retryable = cause.is_retryable();
+        Self::make(ErrorKind::User, Some(step), Some(phase), cause.into_cause(), retryable)
+    }
+
+    /// User code in `step` panicked; `payload` is what the panic carried.
+    pub fn panic(
+        step: Option<Step>,
+        phase: Option<Phase>,
+        payload: &(dyn std::any::Any + Send),
+    ) -> PipelineError {
+        let text = payload
+            .downcast_ref::<&'static str>()
+            .map(|s| (*s).to_owned())
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "a panic whose payload is no text".to_owned());
+        Self::make(ErrorKind::Panic, step, phase, format!("panicked: {text}").into(), false)
+    }
+
+    /// User code in `step` broke a rule of the model.
+    pub fn contract(step: Step, phase: Phase, what: impl Into<String>) -> PipelineError {
+        Self::make(ErrorKind::Contract, Some(step), Some(phase), what.into().into(), false)
+    }
+
+    /// The runner could not go on.
+    pub fn runner(what: impl Into<String>) -> PipelineError {
+        Self::make(ErrorKind::Runner, None, None, what.into().into(), false)
+    }
+
+    /// The same error with one more line, such as the seed that repeats it.
+    #[must_use]
+    pub fn with_note(self, note: impl Into<String>) -> PipelineError {
+        let (kind, step, phase, retryable) =
+            (self.0.kind, self.0.step.clone(), self.0.phase, self.0.retryable);
+        let cause: Box<dyn Error + Send + Sync> = match Arc::try_unwrap(self.0) {
+            Ok(inner) => inner.cause,
+            Err(shared) => shared.cause.to_string().into(),
+        };
+        PipelineError(Arc::new(Inner { kind, step, phase, cause, retryable, note: Some(note.into()) }))
+    }
+
+    fn make(
+        kind: ErrorKind,
+        step: Option<Step>,
+        phase: Option<Phase>,
+        cause: Box<dyn Error + Send + Sync>,
+        retryable: bool,
+    ) -> PipelineError {
+        PipelineError(Arc::new(Inner { kind, step, phase, cause, retryable, note: None }))
+    }
+
+    /// Which of the ways to fail it was.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The transform that failed, where it was one.
+    pub fn step(&self) -> Option<&Step> {
+        self.0.step.as_ref()
+    }
+
+    /// What it was doing.
+    pub fn phase(&self) -> Option<Phase> {
+        self.0.phase
+    }
+
+    /// The cause as the user's code gave it.
+    pub fn cause(&self) -> &(dyn Error + Send + Sync + 'static) {
+        &*self.0.cause
+    }
+
+    /// Whether the same bundle may succeed when tried again.
+    pub fn is_retryable(&self) -> bool {
+        self.0.retryable
+    }
+}
+
+impl From<BuildErrors> for PipelineError {
+    fn from(errors: BuildErrors) -> PipelineError {
+        Self::make(ErrorKind::Build, None, None, Box::new(errors), false)
+    }
+}
+
+impl fmt::Display for PipelineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.0.step, self.0.phase) {
+            (Some(step), Some(phase)) => write!(f, "{step} failed in {phase}: ")?,
+            (Some(step), None) => write!(f, "{step} failed: ")?,
+            _ => {}
+        }
+        write_chain(f, &*self.0.cause)?;
+        if let Some(note) = &self.0.note {
+            write!(f, "\n  {note}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for PipelineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Error for PipelineError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.0.cause)
+    }
+}
