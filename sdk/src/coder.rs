@@ -1,0 +1,3 @@
+//! Elements as bytes.
+
+pub mod bincode;

@@ -1,0 +1,30 @@
+//! Windows: how event time is cut up for grouping.
+//!
+//! A [`WindowFn`] puts each element into windows by its timestamp; grouping then happens per key *and window*. Windows
+//! are half-open, `[start, end)`, and `max_timestamp = end - 1 ms`.
+//!
+//! Source: <https://beam.apache.org/documentation/programming-guide/#windowing>.
+
+mod custom;
+mod fixed;
+mod global;
+mod interval;
+mod kind;
+mod pane;
+mod sessions;
+mod sliding;
+mod strategy;
+mod timestamp_combiner;
+mod window_fn;
+
+pub use custom::CustomWindow;
+pub use fixed::FixedWindows;
+pub use global::GlobalWindows;
+pub use interval::IntervalWindow;
+pub use kind::Window;
+pub use pane::{PaneInfo, PaneTiming};
+pub use sessions::Sessions;
+pub use sliding::SlidingWindows;
+pub use strategy::WindowingStrategy;
+pub use timestamp_combiner::TimestampCombiner;
+pub use window_fn::{AssignContext, MergedWindow, WindowFn, WindowFnSpec};

@@ -1,0 +1,113 @@
+//! Windows of one size that start every period.
+
+use super::{AssignContext, Window, WindowFn, WindowFnSpec, fixed::start_of};
+use crate::{Duration, Result, Timestamp};
+
+/// Windows `[k * period + offset, k * period + offset + size)`. With a period below the size they overlap; with a
+/// period above it there are gaps, and an element in a gap is in no window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlidingWindows {
+    size: Duration,
+    period: Duration,
+    offset: Duration,
+}
+
+impl SlidingWindows {
+    /// Windows of `size`, one starting every `period`.
+    pub const fn of(size: Duration, period: Duration) -> SlidingWindows {
+        SlidingWindows { size, period, offset: Duration::ZERO }
+    }
+
+    /// The same windows moved by `offset`, which is taken modulo the period.
+    #[must_use]
+    pub const fn offset(mut self, offset: Duration) -> SlidingWindows {
+        self.offset = offset;
+        self
+    }
+}
+
+impl WindowFn for SlidingWindows {
+    fn assign(&self, cx: &AssignContext<'_>, out: &mut Vec<Window>) -> Result {
+        let (size, period) = (self.size.as_millis().max(1), self.period.as_millis().max(1));
+        let ts = cx.timestamp();
+        let mut start = start_of(ts, period, self.offset.as_millis());
+        let after = ts.as_millis().saturating_sub(size);
+        while start > after {
+            out.push(Window::interval(
+                Timestamp::saturating_from_millis(start),
+                Timestamp::saturating_from_millis(start.saturating_add(size)),
+            ));
+            match start.checked_sub(period) {
+                Some(earlier) => start = earlier,
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn validate(&self) -> std::result::Result<(), String> {
+        if self.size <= Duration::ZERO || self.period <= Duration::ZERO {
+            return Err(format!(
+                "sliding windows need a size and a period above zero, not {} every {}",
+                self.size, self.period
+            ));
+        }
+        Ok(())
+    }
+
+    fn spec(&self) -> WindowFnSpec {
+        let offset = self.offset.as_millis().rem_euclid(self.period.as_millis().max(1));
+        WindowFnSpec {
+            urn: "beam:window_fn:sliding_windows:v1".into(),
+            parameters: format!(
+                "SlidingWindows({} every {}, offset {})",
+                self.size,
+                self.period,
+                Duration::from_millis(offset)
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn starts(f: SlidingWindows, ts: i64) -> Vec<(i64, i64)> {
+        let mut out = Vec::new();
+        f.assign(&AssignContext::at(Timestamp::saturating_from_millis(ts)), &mut out).unwrap();
+        out.sort();
+        out.iter()
+            .map(|w| w.as_interval().unwrap())
+            .map(|w| (w.start().as_millis(), w.end().as_millis()))
+            .collect()
+    }
+
+    fn sliding(size: i64, period: i64, offset: i64) -> SlidingWindows {
+        SlidingWindows::of(Duration::from_millis(size), Duration::from_millis(period))
+            .offset(Duration::from_millis(offset))
+    }
+
+    #[test]
+    fn b091_negative_timestamps_in_sliding_windows() {
+        assert_eq!(starts(sliding(10, 5, 2), -1), [(-8, 2), (-3, 7)]);
+    }
+
+    #[test]
+    fn b092_an_element_in_a_gap_is_in_no_window() {
+        let f = sliding(5, 10, 0);
+        assert_eq!(starts(f, 4), [(0, 5)]);
+        for ts in 5..10 {
+            assert!(starts(f, ts).is_empty(), "@{ts}");
+        }
+        assert_eq!(starts(f, 10), [(10, 15)]);
+    }
+
+    #[test]
+    fn b094_precise_far_from_the_origin() {
+        let ts = 1_709_315_512_577;
+        let first = |period| starts(sliding(1600, period, 0), ts).iter().map(|w| w.0).collect::<Vec<_>>();
+        assert_eq!(first(700), [1_709_315_511_400, 1_709_315_512_100]);
+        assert_eq!(first(800), [1_709_315_511_200, 1_709_315_512_000]);
+    }
+}
