@@ -1,6 +1,7 @@
 //! The Beam model in Rust: what people write pipelines against. It knows no runner.
 #![forbid(unsafe_code)]
 
+pub mod batch;
 pub mod coder;
 mod element;
 mod error;

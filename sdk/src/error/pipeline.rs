@@ -118,6 +118,8 @@ pub enum ErrorKind {
     Contract,
     /// The runner itself could not go on.
     Runner,
+    /// The bundle was stopped because the run was cancelled.
+    Cancelled,
 }
 
 /// Why a run failed: transform, phase, cause and what to do about it. Cheap to clone.
@@ -162,6 +164,11 @@ impl PipelineError {
     /// The runner could not go on.
     pub fn runner(what: impl Into<String>) -> PipelineError {
         Self::make(ErrorKind::Runner, None, None, what.into().into(), false)
+    }
+
+    /// The bundle was stopped because the run was cancelled.
+    pub fn cancelled() -> PipelineError {
+        Self::make(ErrorKind::Cancelled, None, None, "cancelled".into(), false)
     }
 
     /// The same error with one more line, such as the seed that repeats it.

@@ -1,0 +1,19 @@
+//! The primitives that are structs, one a file.
+
+mod co_group;
+mod combine;
+mod flatten;
+mod group_by_key;
+mod partition;
+mod with_timestamps;
+mod window_into;
+
+pub use co_group::CoGroupByKey;
+pub use combine::Combine;
+pub use partition::Partition;
+pub use window_into::WindowInto;
+pub use with_timestamps::WithTimestamps;
+
+pub(crate) use combine::{combine_globally, combine_per_key_at};
+pub(crate) use flatten::flatten_at;
+pub(crate) use group_by_key::group_by_key_at;

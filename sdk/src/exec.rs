@@ -1,0 +1,56 @@
+//! The typed kernels that runners drive, and the frame they run in.
+//!
+//! A stage of the plan becomes a [`StageInstance`]: its kernels in topological order, each with one typed input batch.
+//! A bundle runs through it front to back. A kernel hands a batch on by [`Downstream::send`], which moves it into the
+//! input of the consumer; element types are checked there, once a batch, and nowhere else. Nothing recurses along the
+//! pipeline, so that ten thousand transforms in a row need no more stack than one.
+//!
+//! What a bundle does to the world outside (outputs, grouped data, residuals, metrics, finalizers) gathers in
+//! [`Effects`] and takes effect when the engine commits them, or not at all.
+
+mod bundle;
+mod control;
+mod create;
+mod downstream;
+mod effects;
+mod element_wise;
+mod fused;
+mod group;
+mod input;
+mod instance;
+mod kernel;
+mod outputs;
+mod par_do;
+mod partition;
+mod port;
+mod proto;
+mod sdf;
+mod terminal;
+mod view;
+mod window_into;
+
+pub use bundle::{BundleCx, Checks, RunEnv, SdfLimits};
+pub use control::{BundleControl, SplitOutcome, SplitPoint};
+pub use downstream::Downstream;
+pub use effects::{Effects, Finalizer, KeyedBatch, Residual, WindowReport};
+pub use group::{AnyTable, GroupFactory, KeyedReport, KeyedState, Shard, key_group_of};
+pub use input::BundleInput;
+pub use instance::{Slot, StageInstance};
+pub use kernel::{Kernel, KernelFactory, KernelResult, KernelSpec};
+pub use sdf::{SdfElement, SdfFactory};
+pub use terminal::Boundary;
+pub use view::{ViewFactory, ViewSnapshot, ViewValue};
+
+pub(crate) use create::CreateFactory;
+pub(crate) use element_wise::{FilterFactory, FlatMapFactory, MapFactory};
+pub(crate) use fused::{FusedFactory, FusedStep, failing_step};
+pub(crate) use group::{CombineFold, Fold, GroupOp, ListFold};
+pub(crate) use outputs::SplitOutputs;
+pub(crate) use par_do::ParDoFactory;
+pub(crate) use partition::PartitionFactory;
+pub(crate) use port::{Port, TagPort, TagPortMaker};
+pub(crate) use proto::Proto;
+pub(crate) use sdf::SdfOp;
+pub(crate) use view::{ViewOp, ViewShape};
+pub(crate) use view as views;
+pub(crate) use window_into::{WindowIntoFactory, WithTimestampsFactory};

@@ -1,0 +1,148 @@
+//! What all kernels of a stage share while a bundle runs.
+
+use std::{
+    any::Any,
+    cell::{Cell, RefCell, RefMut},
+    fmt,
+    sync::Arc,
+};
+
+use super::{BundleControl, Effects, ViewSnapshot};
+use crate::{Phase, Timestamp, clock::ClockRef, metrics::BundleMetrics};
+
+/// What stays the same for a whole run.
+#[derive(Clone)]
+pub struct RunEnv {
+    /// The pipeline's own options.
+    pub options: Arc<dyn Any + Send + Sync>,
+    /// Processing time.
+    pub clock: ClockRef,
+    /// How many bundles may run at once.
+    pub parallelism: usize,
+    /// Whether a bundle may be tried again, so that grouped data must not be touched before it is done.
+    pub atomic: bool,
+    /// What to check that costs time.
+    pub checks: Checks,
+}
+
+impl fmt::Debug for RunEnv {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunEnv").field("parallelism", &self.parallelism).field("checks", &self.checks).finish_non_exhaustive()
+    }
+}
+
+/// Checks of what users must obey. The direct runner turns all of them on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checks {
+    /// Encode and decode every element where it is emitted, and every key.
+    pub recode: bool,
+}
+
+/// When a splittable DoFn must give the rest of its restriction back to the runner.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SdfLimits {
+    /// Checkpoint at the first claim after this many elements were emitted in the bundle.
+    pub max_elements: Option<u64>,
+    /// Checkpoint at the first claim after this long in one bundle.
+    pub max_time: Option<std::time::Duration>,
+    /// Split at this fraction of what remains, after this many claims.
+    pub split: Option<(u64, f64)>,
+}
+
+/// The bundle that kernels are working on.
+pub struct BundleCx {
+    /// The run.
+    pub env: Arc<RunEnv>,
+    /// The stage's input watermark before the bundle; nothing before there was one.
+    pub watermark: Option<Timestamp>,
+    /// For each grouping that this stage feeds, in the stage's order: the grouping's input watermark.
+    pub group_watermarks: Vec<Timestamp>,
+    /// Side inputs that are ready.
+    pub views: ViewSnapshot,
+    /// Whether sources are to come to their end.
+    pub draining: bool,
+    /// When a splittable DoFn must come back.
+    pub limits: SdfLimits,
+    /// What other threads may ask of the bundle.
+    pub control: Arc<BundleControl>,
+    effects: RefCell<Effects>,
+    metrics: BundleMetrics,
+    at: Cell<Option<(usize, Phase)>>,
+    depth: Cell<u32>,
+}
+
+impl BundleCx {
+    /// A bundle with nothing in it yet, whose effects start as `effects` (the shards that it may fold into).
+    pub fn new(env: Arc<RunEnv>, effects: Effects) -> BundleCx {
+        BundleCx {
+            env,
+            watermark: None,
+            group_watermarks: Vec::new(),
+            views: ViewSnapshot::default(),
+            draining: false,
+            limits: SdfLimits::default(),
+            control: Arc::new(BundleControl::default()),
+            effects: RefCell::new(effects),
+            metrics: BundleMetrics::default(),
+            at: Cell::new(None),
+            depth: Cell::new(0),
+        }
+    }
+
+    /// What the bundle did so far.
+    pub fn effects(&self) -> RefMut<'_, Effects> {
+        self.effects.borrow_mut()
+    }
+
+    /// The bundle's metrics.
+    pub fn metrics(&self) -> &BundleMetrics {
+        &self.metrics
+    }
+
+    /// Everything that the bundle did.
+    pub fn into_effects(self) -> (Effects, BundleMetrics) {
+        (self.effects.into_inner(), self.metrics)
+    }
+
+    /// Remembers which kernel is at work, so that a panic can be told to come from it.
+    #[inline]
+    pub(crate) fn enter(&self, slot: usize, phase: Phase) {
+        self.at.set(Some((slot, phase)));
+    }
+
+    /// The same kernel goes on with something else.
+    #[inline]
+    pub(crate) fn phase(&self, phase: Phase) {
+        if let Some((slot, _)) = self.at.get() {
+            self.at.set(Some((slot, phase)));
+        }
+    }
+
+    pub(crate) fn position(&self) -> Option<(usize, Phase)> {
+        self.at.get()
+    }
+
+    pub(crate) fn restore(&self, position: Option<(usize, Phase)>) {
+        self.at.set(position);
+    }
+
+    /// Takes one level of nested pumping, of which there are few: past them buffers grow instead of the stack.
+    pub(crate) fn descend(&self) -> bool {
+        const DEEPEST: u32 = 24;
+        if self.depth.get() >= DEEPEST {
+            return false;
+        }
+        self.depth.set(self.depth.get() + 1);
+        true
+    }
+
+    pub(crate) fn ascend(&self) {
+        self.depth.set(self.depth.get() - 1);
+    }
+}
+
+impl fmt::Debug for BundleCx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BundleCx").field("watermark", &self.watermark).finish_non_exhaustive()
+    }
+}

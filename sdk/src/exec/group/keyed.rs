@@ -1,0 +1,97 @@
+//! Key groups: keys that share one state, in at most one bundle at a time.
+
+use std::{any::Any, hash::BuildHasher};
+
+use foldhash::fast::FixedState;
+
+use crate::{
+    Key, Step, Element,
+    Timestamp,
+    batch::{BATCH_SIZE, Batch, ErasedBatch, Row},
+    exec::{BundleCx, Downstream, Kernel, KernelResult, KeyedBatch},
+};
+use super::key_law::KeyLaw;
+
+/// The state of one key group of one transform.
+pub trait KeyedState: Send {
+    /// The typed state, for its kernel.
+    fn as_any(&mut self) -> &mut dyn Any;
+    /// A copy, to try a bundle again with.
+    fn copy(&self) -> Box<dyn KeyedState>;
+    /// What the engine must know of it.
+    fn report(&self) -> KeyedReport;
+}
+
+/// What the engine must know of a key group's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyedReport {
+    /// Where it holds the output watermark.
+    pub hold: Timestamp,
+    /// It wants a bundle once the input watermark is above this.
+    pub due: Timestamp,
+}
+
+/// The key group, of `groups`, that `key` belongs to. The same in every process.
+pub fn key_group_of<K: Key>(key: &K, groups: usize) -> usize {
+    let hash = FixedState::default().hash_one(key);
+    // The high bits: the tables inside a group use the low ones.
+    ((u128::from(hash) * groups as u128) >> 64) as usize
+}
+
+/// The end of a stage that feeds key groups.
+pub(super) struct KeyedCollector<K: Key, V: Element> {
+    group: usize,
+    groups: usize,
+    law: KeyLaw<K>,
+    buckets: Vec<Batch<(K, V)>>,
+}
+
+impl<K: Key, V: Element> KeyedCollector<K, V> {
+    pub(super) fn new(step: Step, group: usize) -> KeyedCollector<K, V> {
+        KeyedCollector { group, groups: 0, law: KeyLaw::new(step), buckets: Vec::new() }
+    }
+}
+
+/// Key groups for a run with this parallelism: enough that groups even out over workers.
+pub(crate) fn key_groups(parallelism: usize) -> usize {
+    parallelism.saturating_mul(8).clamp(8, 1024)
+}
+
+impl<K: Key, V: Element> Kernel for KeyedCollector<K, V> {
+    fn start(&mut self, down: &mut Downstream<'_>) -> KernelResult {
+        self.groups = key_groups(down.cx().env.parallelism);
+        self.buckets.clear();
+        self.buckets.resize_with(self.groups, Batch::default);
+        Ok(())
+    }
+
+    fn run(&mut self, input: &mut dyn ErasedBatch, down: &mut Downstream<'_>) -> KernelResult {
+        let cx = down.cx();
+        let Some(batch) = input.as_any().downcast_mut::<Batch<(K, V)>>() else { return Ok(()) };
+        if cx.env.checks.recode {
+            self.law.check(batch.values.iter().map(|(k, _)| k))?;
+        }
+        let Batch { values, meta } = batch;
+        for (i, (k, v)) in values.drain(..).enumerate() {
+            let key_group = key_group_of(&k, self.groups);
+            let bucket = &mut self.buckets[key_group];
+            bucket.push((k, v), Row::of(meta, i));
+            if bucket.len() >= BATCH_SIZE {
+                let batch = bucket.take();
+                cx.effects().keyed.push(KeyedBatch { group: self.group, key_group, batch });
+            }
+        }
+        meta.clear();
+        Ok(())
+    }
+
+    fn seal(&mut self, cx: &BundleCx) -> KernelResult {
+        for (key_group, bucket) in self.buckets.iter_mut().enumerate() {
+            if !bucket.is_empty() {
+                let batch = bucket.take();
+                cx.effects().keyed.push(KeyedBatch { group: self.group, key_group, batch });
+            }
+        }
+        Ok(())
+    }
+}

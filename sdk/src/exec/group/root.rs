@@ -1,0 +1,95 @@
+//! The start of a stage behind a grouping: a window that closed.
+
+use super::{Fold, WindowTable};
+use crate::{
+    Key, Phase, PipelineError, Step,
+    batch::{BATCH_SIZE, ErasedBatch, Meta, Row, WindowSet},
+    coder_slot::CoderSlot,
+    exec::{AnyTable, BundleInput, Downstream, Kernel, KernelResult, Port},
+    window::{PaneInfo, Window},
+};
+
+/// Merges what the shards have gathered for a window and emits it.
+pub(super) struct WindowRoot<K: Key, F: Fold> {
+    step: Step,
+    fold: F,
+    // What to emit for when nothing was gathered: the key of a global combine with a default.
+    default_key: Option<K>,
+    out: Port<(K, F::Output)>,
+}
+
+impl<K: Key, F: Fold> WindowRoot<K, F> {
+    pub(super) fn new(
+        step: &Step,
+        fold: F,
+        default_key: Option<K>,
+        coder: &CoderSlot<(K, F::Output)>,
+    ) -> WindowRoot<K, F> {
+        WindowRoot { step: step.clone(), fold, default_key, out: Port::new(0, step, coder) }
+    }
+
+    fn merge(
+        &self,
+        tables: Vec<Box<dyn AnyTable>>,
+    ) -> Result<Option<WindowTable<K, F>>, PipelineError> {
+        let mut typed = Vec::with_capacity(tables.len());
+        for table in tables {
+            typed.push(*table.into_any().downcast::<WindowTable<K, F>>().map_err(|_| {
+                PipelineError::runner(format!("{} was given tables of another grouping", self.step))
+            })?);
+        }
+        // The largest stays where it is and the others move into it.
+        typed.sort_by_key(|t| t.accs.len());
+        let Some(mut all) = typed.pop() else { return Ok(None) };
+        for table in typed {
+            for (key, acc) in table.accs {
+                match all.accs.entry(key) {
+                    hashbrown::hash_map::Entry::Occupied(mut e) => self.fold.merge(e.get_mut(), acc),
+                    hashbrown::hash_map::Entry::Vacant(e) => {
+                        e.insert(acc);
+                    }
+                }
+            }
+            for (key, ts) in table.times {
+                all.merge_time(key, ts);
+            }
+        }
+        Ok(Some(all))
+    }
+
+    fn emit(&mut self, window: &Window, table: WindowTable<K, F>, down: &mut Downstream<'_>) -> KernelResult {
+        let meta =
+            Meta::constant(window.max_timestamp(), WindowSet::One(window.clone()), PaneInfo::ON_TIME_AND_ONLY);
+        let WindowTable { accs, times, .. } = table;
+        for (key, acc) in accs {
+            let ts = if times.is_empty() { None } else { times.get(&key).copied() };
+            let value = self.fold.extract(acc);
+            self.out.batch.push((key, value), Row { timestamp: ts, ..Row::of(&meta, 0) });
+            if self.out.batch.len() >= BATCH_SIZE {
+                self.out.flush_full(down)?;
+                down.cx().phase(Phase::ExtractOutput);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<K: Key, F: Fold> Kernel for WindowRoot<K, F> {
+    fn run(&mut self, _input: &mut dyn ErasedBatch, _down: &mut Downstream<'_>) -> KernelResult {
+        Err(PipelineError::runner(format!("{} was given elements where it takes windows", self.step)))
+    }
+
+    fn run_root(&mut self, input: BundleInput, down: &mut Downstream<'_>) -> KernelResult {
+        let BundleInput::Window { window, tables } = input else {
+            return Err(PipelineError::runner(format!("{} was given something else than a window", self.step)));
+        };
+        down.cx().phase(Phase::MergeAccumulators);
+        let mut table = self.merge(tables)?.unwrap_or_else(WindowTable::empty);
+        if let (Some(key), true, Window::Global) = (&self.default_key, table.accs.is_empty(), &window) {
+            table.accs.insert(key.clone(), self.fold.create());
+        }
+        down.cx().phase(Phase::ExtractOutput);
+        self.emit(&window, table, down)?;
+        self.out.flush(down)
+    }
+}

@@ -1,0 +1,297 @@
+//! What one worker has gathered for a grouping: a table per window.
+
+use std::{any::Any, collections::HashMap as StdMap};
+
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, hash_map::Entry};
+
+use super::Fold;
+use crate::{
+    Duration, Key, Timestamp,
+    batch::{Batch, Row, WindowSet, Windows},
+    exec::WindowReport,
+    window::{FixedWindows, IntervalWindow, TimestampCombiner, Window},
+};
+
+/// What one worker has gathered for a grouping.
+pub trait Shard: Send {
+    /// The typed shard, for its collector.
+    fn as_any(&mut self) -> &mut dyn Any;
+    /// Takes out what was gathered for `window`.
+    fn take(&mut self, window: &Window) -> Option<Box<dyn AnyTable>>;
+    /// Windows that got data since the last report, or data that hold the watermark lower.
+    fn report(&mut self, group: usize) -> Vec<WindowReport>;
+    /// How many accumulators it holds, for the memory budget.
+    fn len(&self) -> usize;
+    /// Whether it holds nothing.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What one worker has gathered for one window.
+pub trait AnyTable: Send {
+    /// The typed table, for the kernel that merges and emits.
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+    /// A copy.
+    fn copy(&self) -> Box<dyn AnyTable>;
+}
+
+/// Key to accumulator, for one window.
+pub(crate) struct WindowTable<K, F: Fold> {
+    pub(super) accs: HashMap<K, F::Acc, FixedState>,
+    // Output timestamps by key, kept only where they do not follow from the window.
+    pub(super) times: HashMap<K, Timestamp, FixedState>,
+    combiner: TimestampCombiner,
+    hold: Timestamp,
+    reported: Option<Timestamp>,
+}
+
+impl<K: Key, F: Fold> WindowTable<K, F> {
+    fn new(combiner: TimestampCombiner) -> WindowTable<K, F> {
+        WindowTable {
+            combiner,
+            accs: HashMap::with_hasher(FixedState::default()),
+            times: HashMap::with_hasher(FixedState::default()),
+            hold: Timestamp::MAX,
+            reported: None,
+        }
+    }
+
+    /// A table with nothing in it.
+    pub(super) fn empty() -> WindowTable<K, F> {
+        WindowTable::new(TimestampCombiner::EndOfWindow)
+    }
+
+    /// Takes in the output timestamp that another worker has for `key`.
+    pub(super) fn merge_time(&mut self, key: K, ts: Timestamp) {
+        let combiner = self.combiner;
+        self.times.entry(key).and_modify(|t| *t = combiner.combine(*t, ts)).or_insert(ts);
+    }
+
+    /// Takes one key's accumulator out.
+    pub(crate) fn take_group(&mut self, key: &K) -> Option<F::Acc> {
+        self.accs.remove(key)
+    }
+
+    #[inline]
+    fn add(&mut self, fold: &F, key: K, value: F::Input) {
+        match self.accs.entry(key) {
+            Entry::Occupied(mut e) => fold.add(e.get_mut(), value),
+            Entry::Vacant(e) => {
+                let mut acc = fold.create();
+                fold.add(&mut acc, value);
+                e.insert(acc);
+            }
+        }
+    }
+
+    fn note_time(&mut self, key: &K, ts: Timestamp) {
+        self.hold = self.hold.min(ts);
+        match self.times.get_mut(key) {
+            Some(t) => *t = self.combiner.combine(*t, ts),
+            None => {
+                self.times.insert(key.clone(), ts);
+            }
+        }
+    }
+}
+
+impl<K: Key, F: Fold> AnyTable for WindowTable<K, F> {
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+
+    fn copy(&self) -> Box<dyn AnyTable> {
+        Box::new(WindowTable::<K, F> {
+            accs: self.accs.clone(),
+            times: self.times.clone(),
+            combiner: self.combiner,
+            hold: self.hold,
+            reported: self.reported,
+        })
+    }
+}
+
+struct Open<K, F: Fold> {
+    window: Window,
+    // The bounds again, where the window is an interval: what the hot path compares with.
+    interval: IntervalWindow,
+    table: WindowTable<K, F>,
+}
+
+/// The tables of one worker for one grouping.
+pub(crate) struct WindowTables<K, F: Fold> {
+    fold: F,
+    combiner: TimestampCombiner,
+    open: Vec<Open<K, F>>,
+    index: StdMap<Window, usize>,
+    // The window that the last element fell into, and the one before: out-of-order data alternate between few.
+    last: [usize; 2],
+}
+
+/// An interval that contains nothing.
+const NOWHERE: IntervalWindow = IntervalWindow::new(Timestamp::MAX, Timestamp::MIN);
+
+impl<K: Key, F: Fold> WindowTables<K, F> {
+    pub(crate) fn new(fold: F, combiner: TimestampCombiner) -> WindowTables<K, F> {
+        WindowTables { fold, combiner, open: Vec::new(), index: StdMap::new(), last: [0; 2] }
+    }
+
+    /// Folds all of `batch` in, except for windows that are expired; returns how many of those there were.
+    pub(super) fn fold(
+        &mut self,
+        batch: &mut Batch<(K, F::Input)>,
+        watermark: Timestamp,
+        lateness: Duration,
+    ) -> usize {
+        let Batch { values, meta } = batch;
+        let plain = self.combiner == TimestampCombiner::EndOfWindow;
+        match &meta.windows {
+            Windows::Const(WindowSet::One(w)) => {
+                if w.is_expired(lateness, watermark) {
+                    let late = values.len();
+                    values.clear();
+                    return late;
+                }
+                let i = self.open_window(w);
+                let (fold, open) = (&self.fold, &mut self.open[i]);
+                if plain {
+                    open.table.hold = w.max_timestamp();
+                    for (k, v) in values.drain(..) {
+                        open.table.add(fold, k, v);
+                    }
+                } else {
+                    for (i, (k, v)) in values.drain(..).enumerate() {
+                        open.table.note_time(&k, meta.times.get(i));
+                        open.table.add(fold, k, v);
+                    }
+                }
+                0
+            }
+            Windows::Fixed(fixed) => {
+                let fixed = *fixed;
+                let mut late = 0;
+                for (i, (k, v)) in values.drain(..).enumerate() {
+                    let ts = meta.times.get(i);
+                    let Some(at) = self.fixed_window(fixed, ts, watermark, lateness) else {
+                        late += 1;
+                        continue;
+                    };
+                    let open = &mut self.open[at];
+                    if !plain {
+                        open.table.note_time(&k, ts);
+                    }
+                    open.table.add(&self.fold, k, v);
+                }
+                late
+            }
+            _ => {
+                let mut late = 0;
+                for (i, (k, v)) in values.drain(..).enumerate() {
+                    late += self.fold_into_set(Row::of(meta, i), k, v, watermark, lateness);
+                }
+                late
+            }
+        }
+    }
+
+    /// The open window of `fixed` that holds `ts`; nothing if it is expired.
+    #[inline]
+    fn fixed_window(
+        &mut self,
+        fixed: FixedWindows,
+        ts: Timestamp,
+        watermark: Timestamp,
+        lateness: Duration,
+    ) -> Option<usize> {
+        for slot in 0..2 {
+            let i = self.last[slot];
+            if self.open.get(i).is_some_and(|o| o.interval.contains(ts)) {
+                if slot > 0 {
+                    self.last.swap(0, 1);
+                }
+                return Some(i);
+            }
+        }
+        let window = Window::Interval(fixed.window_of(ts));
+        if window.is_expired(lateness, watermark) {
+            return None;
+        }
+        let i = self.open_window(&window);
+        if self.combiner == TimestampCombiner::EndOfWindow {
+            self.open[i].table.hold = window.max_timestamp();
+        }
+        self.last = [i, self.last[0]];
+        Some(i)
+    }
+
+    fn fold_into_set(
+        &mut self,
+        row: Row<'_>,
+        key: K,
+        value: F::Input,
+        watermark: Timestamp,
+        lateness: Duration,
+    ) -> usize {
+        let set = row.windows();
+        let (live, late): (Vec<_>, Vec<_>) =
+            set.as_slice().iter().partition(|w| !w.is_expired(lateness, watermark));
+        let mut owned = Some((key, value));
+        for (n, window) in live.iter().enumerate() {
+            let pair = if n + 1 == live.len() { owned.take() } else { owned.clone() };
+            let Some((k, v)) = pair else { break };
+            let i = self.open_window(window);
+            let open = &mut self.open[i];
+            match self.combiner {
+                TimestampCombiner::EndOfWindow => open.table.hold = window.max_timestamp(),
+                _ => open.table.note_time(&k, row.time()),
+            }
+            open.table.add(&self.fold, k, v);
+        }
+        late.len()
+    }
+
+    fn open_window(&mut self, window: &Window) -> usize {
+        if let Some(i) = self.index.get(window) {
+            return *i;
+        }
+        let i = self.open.len();
+        let interval = window.as_interval().unwrap_or(NOWHERE);
+        self.open.push(Open { window: window.clone(), interval, table: WindowTable::new(self.combiner) });
+        self.index.insert(window.clone(), i);
+        i
+    }
+}
+
+impl<K: Key, F: Fold> Shard for WindowTables<K, F> {
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn take(&mut self, window: &Window) -> Option<Box<dyn AnyTable>> {
+        let i = self.index.remove(window)?;
+        let taken = self.open.swap_remove(i);
+        if let Some(moved) = self.open.get(i) {
+            self.index.insert(moved.window.clone(), i);
+        }
+        self.last = [0; 2];
+        Some(Box::new(taken.table))
+    }
+
+    fn report(&mut self, group: usize) -> Vec<WindowReport> {
+        let mut reports = Vec::new();
+        for open in &mut self.open {
+            let hold = open.table.hold;
+            if open.table.reported.is_none_or(|r| hold < r) {
+                open.table.reported = Some(hold);
+                reports.push(WindowReport { group, window: open.window.clone(), hold });
+            }
+        }
+        reports
+    }
+
+    fn len(&self) -> usize {
+        self.open.iter().map(|o| o.table.accs.len()).sum()
+    }
+}

@@ -1,0 +1,169 @@
+//! Where a kernel gathers one of its outputs.
+
+use std::{any::Any, fmt};
+
+use super::{Downstream, KernelResult};
+use crate::{
+    Element, Phase, PipelineError, Step,
+    batch::{BATCH_SIZE, Batch, Row},
+    coder::{CoderRef, Context},
+    coder_slot::CoderSlot,
+};
+
+/// A kernel that makes several elements of one hands on what it has when it has this many.
+const OVERFULL: usize = 2 * BATCH_SIZE;
+
+/// One output of a kernel: the batch that is being filled.
+pub(crate) struct Port<T> {
+    number: usize,
+    step: Step,
+    coder: CoderRef<T>,
+    pub(crate) batch: Batch<T>,
+}
+
+impl<T: Element> Port<T> {
+    pub(crate) fn new(number: usize, step: &Step, coder: &CoderSlot<T>) -> Port<T> {
+        Port { number, step: step.clone(), coder: coder.get(), batch: Batch::default() }
+    }
+
+    /// Hands on what is there.
+    pub(crate) fn flush(&mut self, down: &mut Downstream<'_>) -> KernelResult {
+        if down.cx().env.checks.recode {
+            self.recode()?;
+        }
+        down.send(self.number, &mut self.batch)
+    }
+
+    /// Hands on what is there once it makes a batch, and lets it be worked off.
+    #[inline]
+    pub(crate) fn flush_full(&mut self, down: &mut Downstream<'_>) -> KernelResult {
+        if self.batch.len() < BATCH_SIZE {
+            return Ok(());
+        }
+        self.flush(down)?;
+        down.pump()
+    }
+
+    /// Takes all of `input` and gathers what `f` makes of each element, with that element's timestamp, windows and
+    /// pane.
+    #[inline]
+    pub(crate) fn expand<I>(
+        &mut self,
+        input: &mut Batch<I>,
+        down: &mut Downstream<'_>,
+        mut f: impl FnMut(I, &mut Vec<T>),
+    ) -> KernelResult {
+        let Batch { values, meta } = input;
+        if meta.is_constant() {
+            self.batch.meta.clone_from(meta);
+            for value in values.drain(..) {
+                f(value, &mut self.batch.values);
+                if self.batch.values.len() >= OVERFULL {
+                    self.flush_full(down)?;
+                    self.batch.meta.clone_from(meta);
+                }
+            }
+        } else {
+            for (i, value) in values.drain(..).enumerate() {
+                let before = self.batch.values.len();
+                f(value, &mut self.batch.values);
+                let more = self.batch.values.len() - before;
+                self.batch.meta.append(before, Row::of(meta, i), more);
+                if before + more >= OVERFULL {
+                    self.flush_full(down)?;
+                }
+            }
+        }
+        meta.clear();
+        self.flush(down)
+    }
+
+    /// Replaces each value by what its encoding decodes to.
+    fn recode(&mut self) -> KernelResult {
+        let mut bytes = Vec::new();
+        for value in &mut self.batch.values {
+            bytes.clear();
+            let back = self.coder.encode(value, Context::Nested, &mut bytes).and_then(|()| {
+                let mut rest = bytes.as_slice();
+                let back = self.coder.decode(&mut rest, Context::Nested)?;
+                Ok((back, rest.len()))
+            });
+            *value = match back {
+                Ok((back, 0)) => back,
+                Ok((_, left)) => {
+                    return Err(self.broken(format!("{left} bytes are left over when an element is decoded")));
+                }
+                Err(e) => return Err(self.broken(e.to_string())),
+            };
+        }
+        Ok(())
+    }
+
+    fn broken(&self, what: String) -> PipelineError {
+        PipelineError::contract(
+            self.step.clone(),
+            Phase::Coder,
+            format!("an element of type `{}` does not survive its coder: {what}", std::any::type_name::<T>()),
+        )
+    }
+}
+
+/// A port whose element type only the tag knows.
+pub(crate) trait ErasedPort: Send {
+    fn as_any(&mut self) -> &mut dyn Any;
+    fn flush(&mut self, down: &mut Downstream<'_>) -> KernelResult;
+}
+
+impl<T: Element> ErasedPort for Port<T> {
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn flush(&mut self, down: &mut Downstream<'_>) -> KernelResult {
+        Port::flush(self, down)
+    }
+}
+
+/// A tagged output.
+#[allow(missing_debug_implementations)]
+pub(crate) struct TagPort {
+    pub(crate) tag: &'static str,
+    pub(crate) port: Box<dyn ErasedPort>,
+}
+
+impl TagPort {
+    /// Adds an element, if the output holds such.
+    pub(crate) fn push<T: Element>(
+        &mut self,
+        value: T,
+        row: Row<'_>,
+        down: &mut Downstream<'_>,
+    ) -> Option<KernelResult> {
+        let port = self.port.as_any().downcast_mut::<Port<T>>()?;
+        port.batch.push(value, row);
+        Some(port.flush_full(down))
+    }
+}
+
+/// Makes the port of a tagged output for each new kernel.
+#[derive(Clone)]
+pub(crate) struct TagPortMaker {
+    pub(crate) tag: &'static str,
+    make: std::sync::Arc<dyn Fn(usize, &Step) -> Box<dyn ErasedPort> + Send + Sync>,
+}
+
+impl TagPortMaker {
+    pub(crate) fn new<T: Element>(tag: &'static str, coder: CoderSlot<T>) -> TagPortMaker {
+        TagPortMaker { tag, make: std::sync::Arc::new(move |n, step| Box::new(Port::new(n, step, &coder))) }
+    }
+
+    pub(crate) fn port(&self, number: usize, step: &Step) -> TagPort {
+        TagPort { tag: self.tag, port: (self.make)(number, step) }
+    }
+}
+
+impl fmt::Debug for TagPortMaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.tag)
+    }
+}

@@ -1,0 +1,33 @@
+//! Where a stage ends: the edge to another stage.
+
+use super::{Downstream, Kernel, KernelResult};
+use crate::batch::{BATCH_SIZE, ErasedBatch};
+
+/// Gathers what leaves the stage on one edge.
+#[derive(Debug)]
+pub struct Boundary {
+    edge: usize,
+}
+
+impl Boundary {
+    /// The end of the stage's outgoing edge number `edge`.
+    pub fn new(edge: usize) -> Boundary {
+        Boundary { edge }
+    }
+}
+
+impl Kernel for Boundary {
+    fn run(&mut self, input: &mut dyn ErasedBatch, down: &mut Downstream<'_>) -> KernelResult {
+        let outputs = &mut down.cx().effects().outputs;
+        // Small batches join the one before, so that an edge carries few.
+        if let Some((edge, last)) = outputs.last_mut()
+            && *edge == self.edge
+            && last.len() + input.len() <= BATCH_SIZE
+            && last.append(input)
+        {
+            return Ok(());
+        }
+        outputs.push((self.edge, input.take()));
+        Ok(())
+    }
+}

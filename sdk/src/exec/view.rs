@@ -1,0 +1,214 @@
+//! Side inputs: building them, and looking them up.
+
+use std::{any::Any, collections::HashMap, hash::Hash, sync::Arc};
+
+use super::{
+    AnyTable, BundleInput, Downstream, Kernel, KernelResult, KernelSpec, ListFold, Shard,
+    group::{Collector, WindowTable, WindowTables},
+};
+use crate::{
+    DoFnError, Element, Key, Phase, PipelineError, Result, Step,
+    batch::{AnyBatch, Batch, ErasedBatch},
+    view::{ListView, MapView, MultimapView, View},
+    window::{TimestampCombiner, Window, WindowFn},
+};
+
+/// A side input that was built: a `Result<V, String>` inside, since what is wrong with it is an error where it is read.
+pub type ViewValue = Arc<dyn Any + Send + Sync>;
+
+/// The side inputs that a bundle may read.
+#[derive(Clone, Default)]
+pub struct ViewSnapshot {
+    /// For each view by path: its window function, and the windows that are ready.
+    pub views: HashMap<Arc<str>, (Arc<dyn WindowFn>, HashMap<Window, ViewValue>)>,
+}
+
+impl ViewSnapshot {
+    /// The value of `view` for a main element in `window`.
+    pub(crate) fn get<V: Clone + Send + Sync + 'static>(&self, view: &View<V>, window: &Window) -> Result<V> {
+        let (window_fn, values) = self.views.get(view.path()).ok_or_else(|| {
+            DoFnError::msg(format!("there is no side input `{}` in this pipeline", view.path()))
+        })?;
+        let side = window_fn.side_window(window.max_timestamp())?;
+        let value = values.get(&side).ok_or_else(|| {
+            DoFnError::msg(format!("the side input `{}` is gone for {side}: the element is too late", view.path()))
+        })?;
+        match value.downcast_ref::<std::result::Result<V, String>>() {
+            Some(Ok(v)) => Ok(v.clone()),
+            Some(Err(e)) => Err(DoFnError::msg(format!("the side input `{}` in {side}: {e}", view.path()))),
+            None => Err(DoFnError::msg(format!(
+                "the side input `{}` does not read as `{}`",
+                view.path(),
+                std::any::type_name::<V>()
+            ))),
+        }
+    }
+}
+
+/// Turns the elements of a window into what the side input reads as.
+pub(crate) trait ViewShape<T>: Clone + Send + Sync + 'static {
+    type Value: Clone + Send + Sync + 'static;
+    fn build(&self, elements: Vec<T>) -> std::result::Result<Self::Value, String>;
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct AsSingleton<T> {
+    pub(crate) default: Option<T>,
+}
+
+impl<T: Element> ViewShape<T> for AsSingleton<T> {
+    type Value = T;
+    fn build(&self, mut elements: Vec<T>) -> std::result::Result<T, String> {
+        match (elements.len(), elements.pop(), &self.default) {
+            (1, Some(one), _) => Ok(one),
+            (0, _, Some(default)) => Ok(default.clone()),
+            (0, ..) => Err("a singleton of an empty collection; give it a default by `view_as_singleton_or`".into()),
+            (n, ..) => Err(format!(
+                "a singleton of a collection with {n} elements; combine them to one first, or use `view_as_list`"
+            )),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct AsList;
+
+impl<T: Element> ViewShape<T> for AsList {
+    type Value = ListView<T>;
+    fn build(&self, elements: Vec<T>) -> std::result::Result<ListView<T>, String> {
+        Ok(ListView::new(elements))
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct AsMap;
+
+impl<K: Key, V: Element> ViewShape<(K, V)> for AsMap {
+    type Value = MapView<K, V>;
+    fn build(&self, elements: Vec<(K, V)>) -> std::result::Result<MapView<K, V>, String> {
+        let mut map = HashMap::with_capacity(elements.len());
+        for (k, v) in elements {
+            if map.insert(k, v).is_some() {
+                return Err("a map of a collection with the same key twice; use `view_as_multimap`".into());
+            }
+        }
+        Ok(MapView::new(map))
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct AsMultimap;
+
+impl<K: Key + Hash, V: Element> ViewShape<(K, V)> for AsMultimap {
+    type Value = MultimapView<K, V>;
+    fn build(&self, elements: Vec<(K, V)>) -> std::result::Result<MultimapView<K, V>, String> {
+        let mut map: HashMap<K, Vec<V>> = HashMap::new();
+        for (k, v) in elements {
+            map.entry(k).or_default().push(v);
+        }
+        Ok(MultimapView::new(map))
+    }
+}
+
+/// Makes what a side input needs: it gathers like a grouping by the unit key, and is built when its window closes.
+pub trait ViewFactory: Send + Sync {
+    /// Gathers elements at the end of a producing stage; `group` is its number among those that the stage feeds.
+    fn collector(&self, spec: &KernelSpec, group: usize) -> Box<dyn Kernel>;
+    /// What it gathers into.
+    fn shard(&self) -> Box<dyn Shard>;
+    /// Builds the value of a window that closed.
+    fn builder(&self, spec: &KernelSpec) -> Box<dyn Kernel>;
+    /// The value of a window without elements.
+    fn empty(&self) -> ViewValue;
+    /// An empty batch of the collection's type.
+    fn input(&self) -> AnyBatch;
+}
+
+pub(crate) struct ViewOp<T, S> {
+    shape: S,
+    element: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<T: Element, S: ViewShape<T>> ViewOp<T, S> {
+    pub(crate) fn new(shape: S) -> ViewOp<T, S> {
+        ViewOp { shape, element: std::marker::PhantomData }
+    }
+}
+
+impl<T: Element, S: ViewShape<T>> ViewFactory for ViewOp<T, S> {
+    fn collector(&self, spec: &KernelSpec, group: usize) -> Box<dyn Kernel> {
+        Box::new(ViewCollector::<T> {
+            keyed: Batch::default(),
+            inner: Collector::new(spec.step.clone(), group, crate::Duration::ZERO),
+        })
+    }
+
+    fn shard(&self) -> Box<dyn Shard> {
+        Box::new(WindowTables::<(), ListFold<T>>::new(ListFold::default(), TimestampCombiner::EndOfWindow))
+    }
+
+    fn builder(&self, spec: &KernelSpec) -> Box<dyn Kernel> {
+        Box::new(Builder::<T, S> { step: spec.step.clone(), shape: self.shape.clone(), element: std::marker::PhantomData })
+    }
+
+    fn empty(&self) -> ViewValue {
+        Arc::new(self.shape.build(Vec::new()))
+    }
+
+    fn input(&self) -> AnyBatch {
+        Box::new(Batch::<T>::default())
+    }
+}
+
+/// Gathers elements under the unit key.
+struct ViewCollector<T: Element> {
+    keyed: Batch<((), T)>,
+    inner: Collector<(), ListFold<T>>,
+}
+
+impl<T: Element> Kernel for ViewCollector<T> {
+    fn run(&mut self, input: &mut dyn ErasedBatch, down: &mut Downstream<'_>) -> KernelResult {
+        if let Some(batch) = input.as_any().downcast_mut::<Batch<T>>() {
+            std::mem::swap(&mut self.keyed.meta, &mut batch.meta);
+            self.keyed.values.extend(batch.values.drain(..).map(|v| ((), v)));
+            batch.clear();
+        }
+        self.inner.run(&mut self.keyed, down)
+    }
+
+    fn seal(&mut self, cx: &super::BundleCx) -> KernelResult {
+        self.inner.seal(cx)
+    }
+}
+
+struct Builder<T, S> {
+    step: Step,
+    shape: S,
+    element: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<T: Element, S: ViewShape<T>> Kernel for Builder<T, S> {
+    fn run(&mut self, _input: &mut dyn ErasedBatch, _down: &mut Downstream<'_>) -> KernelResult {
+        Ok(())
+    }
+
+    fn run_root(&mut self, input: BundleInput, down: &mut Downstream<'_>) -> KernelResult {
+        let BundleInput::Window { tables, .. } = input else { return Ok(()) };
+        down.cx().phase(Phase::SideInput);
+        let mut elements = Vec::new();
+        for table in tables {
+            elements.extend(self.elements(table)?);
+        }
+        down.cx().effects().view = Some(Arc::new(self.shape.build(elements)));
+        Ok(())
+    }
+}
+
+impl<T: Element, S> Builder<T, S> {
+    fn elements(&self, table: Box<dyn AnyTable>) -> std::result::Result<Vec<T>, PipelineError> {
+        let mut table = table.into_any().downcast::<WindowTable<(), ListFold<T>>>().map_err(|_| {
+            PipelineError::contract(self.step.clone(), Phase::SideInput, "the gathered elements have another type")
+        })?;
+        Ok(table.take_group(&()).unwrap_or_default())
+    }
+}

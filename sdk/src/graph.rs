@@ -1,0 +1,7 @@
+//! A pipeline as data: what a runner gets.
+
+mod node;
+mod spec;
+
+pub use node::{Collection, CollectionId, Graph, Node, NodeId, Op};
+pub use spec::{CollectionSpec, GraphSpec, NodeSpec};

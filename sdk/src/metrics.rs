@@ -1,0 +1,16 @@
+//! Counters, distributions and gauges of user code, and what a run made of them.
+//!
+//! A metric is named by the transform's path and its own name. Updates of a bundle are added when it commits; those of
+//! bundles that failed count as attempted only.
+
+mod bundle;
+mod result;
+
+pub use bundle::{BundleMetrics, Counter, Distribution, Gauge};
+pub use result::{DistributionValue, GaugeValue, MetricValue, Metrics, MetricsSnapshot};
+
+/// Counts elements that came too late for their window, on each grouping.
+pub const DROPPED_DUE_TO_LATENESS: &str = "dropped_due_to_lateness";
+
+/// Counts elements that a window function put into no window.
+pub const ELEMENTS_IN_NO_WINDOW: &str = "elements_in_no_window";

@@ -1,0 +1,12 @@
+//! Collections, and what can be done with every one of them.
+
+mod closures;
+mod core;
+mod keyed;
+mod outputs;
+mod par_do;
+mod sides;
+
+pub use self::core::PCollection;
+pub use outputs::OutputsBuilder;
+pub use par_do::{ParDo, ParDoOutputs};

@@ -1,0 +1,7 @@
+//! Building a pipeline.
+
+mod builder;
+mod handle;
+
+pub(crate) use builder::{Builder, NewNode};
+pub use handle::Pipeline;

@@ -1,0 +1,147 @@
+//! The graph while it is built.
+
+use std::{any::Any, collections::HashMap, panic::Location, sync::Arc};
+
+use super::super::graph::{Collection, CollectionId, Graph, Node, NodeId, Op};
+use crate::{
+    BuildError, BuildErrors, Step,
+    coder::{CoderError, CoderSpec},
+    window::WindowingStrategy,
+};
+
+/// The graph while it is built. Nothing here fails: what is wrong is remembered and told at the end.
+pub(crate) struct Builder {
+    nodes: Vec<Node>,
+    collections: Vec<Draft>,
+    errors: Vec<BuildError>,
+    // Paths of the composites that are being expanded, innermost last.
+    scopes: Vec<Scope>,
+    options: Arc<dyn Any + Send + Sync>,
+}
+
+struct Scope {
+    path: String,
+    names: HashMap<String, &'static Location<'static>>,
+}
+
+struct Draft {
+    producer: NodeId,
+    strategy: WindowingStrategy,
+    bounded: bool,
+    element: &'static str,
+    coder: Box<dyn Fn() -> Result<CoderSpec, CoderError>>,
+}
+
+/// A transform to add.
+pub(crate) struct NewNode {
+    pub(crate) step: Step,
+    pub(crate) inputs: Vec<CollectionId>,
+    pub(crate) views: Vec<Arc<str>>,
+    pub(crate) op: Op,
+    pub(crate) payload: serde_json::Value,
+}
+
+impl Builder {
+    pub(crate) fn new(options: Arc<dyn Any + Send + Sync>) -> Builder {
+        let top = Scope { path: String::new(), names: HashMap::new() };
+        Builder { nodes: Vec::new(), collections: Vec::new(), errors: Vec::new(), scopes: vec![top], options }
+    }
+
+    /// Takes the name in the scope at work, and gives the step. A name taken twice is an error that shows both lines.
+    pub(crate) fn name(&mut self, name: &str, site: &'static Location<'static>) -> Step {
+        let Some(scope) = self.scopes.last_mut() else { return Step::new(name, site) };
+        let path = if scope.path.is_empty() { name.to_owned() } else { format!("{}/{name}", scope.path) };
+        let step = Step::new(path, site);
+        if name.is_empty() {
+            self.errors.push(BuildError::new(step.clone(), "a transform needs a name that is not empty"));
+        } else if let Some(other) = scope.names.insert(name.to_owned(), site) {
+            self.errors.push(BuildError::new(
+                step.clone(),
+                format!(
+                    "the name `{name}` is taken: it was given at {other} already. Names within a composite must \
+                     differ, since state, metrics and updates go by them; call one of the two something else"
+                ),
+            ));
+        }
+        step
+    }
+
+    pub(crate) fn enter(&mut self, step: &Step) {
+        self.scopes.push(Scope { path: step.path().to_owned(), names: HashMap::new() });
+    }
+
+    pub(crate) fn leave(&mut self) {
+        if self.scopes.len() > 1 {
+            self.scopes.pop();
+        }
+    }
+
+    pub(crate) fn error(&mut self, step: Step, message: impl Into<String>) {
+        self.errors.push(BuildError::new(step, message));
+    }
+
+    pub(crate) fn add(&mut self, node: NewNode) -> NodeId {
+        let id = NodeId(self.nodes.len());
+        let NewNode { step, inputs, views, op, payload } = node;
+        self.nodes.push(Node { step, inputs, views, outputs: Vec::new(), op, payload });
+        id
+    }
+
+    pub(crate) fn set_op(&mut self, node: NodeId, op: Op) {
+        if let Some(node) = self.nodes.get_mut(node.0) {
+            node.op = op;
+        }
+    }
+
+    pub(crate) fn output(
+        &mut self,
+        producer: NodeId,
+        strategy: WindowingStrategy,
+        bounded: bool,
+        element: &'static str,
+        coder: Box<dyn Fn() -> Result<CoderSpec, CoderError>>,
+    ) -> CollectionId {
+        let id = CollectionId(self.collections.len());
+        self.collections.push(Draft { producer, strategy, bounded, element, coder });
+        if let Some(node) = self.nodes.get_mut(producer.0) {
+            node.outputs.push(id);
+        }
+        id
+    }
+
+    pub(crate) fn strategy(&self, id: CollectionId) -> WindowingStrategy {
+        self.collections.get(id.0).map_or_else(WindowingStrategy::global, |c| c.strategy.clone())
+    }
+
+    pub(crate) fn bounded(&self, id: CollectionId) -> bool {
+        self.collections.get(id.0).is_none_or(|c| c.bounded)
+    }
+
+    pub(crate) fn step_of(&self, id: CollectionId) -> Option<Step> {
+        let producer = self.collections.get(id.0)?.producer;
+        self.nodes.get(producer.0).map(|n| n.step.clone())
+    }
+
+    /// The graph, or everything that is wrong with it.
+    pub(crate) fn finish(&self) -> Result<Graph, BuildErrors> {
+        let mut errors = self.errors.clone();
+        let mut collections = Vec::with_capacity(self.collections.len());
+        for draft in &self.collections {
+            let coder = (draft.coder)().unwrap_or_else(|e| {
+                if let Some(node) = self.nodes.get(draft.producer.0) {
+                    errors.push(BuildError::new(node.step.clone(), e.to_string()));
+                }
+                CoderSpec::Bytes
+            });
+            collections.push(Collection {
+                producer: draft.producer,
+                strategy: draft.strategy.clone(),
+                bounded: draft.bounded,
+                element: draft.element,
+                coder,
+            });
+        }
+        BuildErrors::check(errors)?;
+        Ok(Graph { nodes: self.nodes.clone(), collections, options: self.options.clone() })
+    }
+}

@@ -1,0 +1,195 @@
+//! What a pipeline function gets.
+
+use std::{any::Any, cell::RefCell, fmt, panic::Location, rc::Rc, sync::Arc};
+
+use super::{Builder, NewNode};
+use crate::{
+    BuildErrors, Element, PCollection, PTransform, PipelineError, RunHandle, Runner, Step, Timestamp,
+    coder_slot::CoderSlot,
+    exec::CreateFactory,
+    graph::{CollectionId, Graph, NodeId, Op},
+    window::WindowingStrategy,
+};
+
+/// A pipeline that is being built. Cheap to clone; all clones are the same pipeline.
+///
+/// Building never fails and never panics: what is wrong with it is gathered and told, all at once and with source
+/// lines, when it is to run.
+///
+/// ```
+/// use purlin_sdk::Pipeline;
+/// let p = Pipeline::new();
+/// p.create("Numbers", [1, 2, 3]).map("Double", |n| n * 2);
+/// assert_eq!(p.build().unwrap().nodes.last().unwrap().step.path(), "Double");
+/// ```
+#[derive(Clone)]
+pub struct Pipeline(Rc<RefCell<Builder>>);
+
+impl Default for Pipeline {
+    fn default() -> Pipeline {
+        Pipeline::new()
+    }
+}
+
+impl Pipeline {
+    /// An empty pipeline without options.
+    pub fn new() -> Pipeline {
+        Pipeline::with_options(())
+    }
+
+    /// An empty pipeline; DoFns can ask for `options` by `cx.options()`.
+    pub fn with_options<O: Send + Sync + 'static>(options: O) -> Pipeline {
+        Pipeline::with_shared_options(Arc::new(options))
+    }
+
+    pub(crate) fn with_shared_options(options: Arc<dyn Any + Send + Sync>) -> Pipeline {
+        Pipeline(Rc::new(RefCell::new(Builder::new(options))))
+    }
+
+    /// Applies a transform that starts from nothing, such as a source.
+    #[track_caller]
+    pub fn apply<X: PTransform<Pipeline>>(&self, name: &str, transform: X) -> X::Out {
+        self.composite_at(name, Location::caller(), || transform.expand(self.clone()))
+    }
+
+    /// Applies a transform to collections of this pipeline, such as a vector of them.
+    #[track_caller]
+    pub fn apply_to<In, X: PTransform<In>>(&self, name: &str, input: In, transform: X) -> X::Out {
+        self.composite_at(name, Location::caller(), || transform.expand(input))
+    }
+
+    /// One empty byte string, at the beginning of time.
+    #[track_caller]
+    pub fn impulse(&self, name: &str) -> PCollection<Vec<u8>> {
+        let step = self.name(name, Location::caller());
+        let node = self.add(step, vec![], Op::Impulse);
+        self.output(node, WindowingStrategy::global(), true)
+    }
+
+    /// The elements of `values`, at the beginning of time, in the global window.
+    #[track_caller]
+    pub fn create<T: Element>(&self, name: &str, values: impl IntoIterator<Item = T>) -> PCollection<T> {
+        self.create_at(name, Location::caller(), values.into_iter().map(|v| (v, None)).collect())
+    }
+
+    /// The elements of `values`, each at its own time, in the global window.
+    #[track_caller]
+    pub fn create_timestamped<T: Element>(
+        &self,
+        name: &str,
+        values: impl IntoIterator<Item = (T, Timestamp)>,
+    ) -> PCollection<T> {
+        self.create_at(name, Location::caller(), values.into_iter().map(|(v, t)| (v, Some(t))).collect())
+    }
+
+    fn create_at<T: Element>(
+        &self,
+        name: &str,
+        site: &'static Location<'static>,
+        values: Vec<(T, Option<Timestamp>)>,
+    ) -> PCollection<T> {
+        self.composite_at(name, site, || {
+            let impulse = self.impulse("Impulse");
+            let coder = CoderSlot::default_of_type();
+            let factory = CreateFactory { values: Arc::new(values), coder: coder.clone() };
+            let made = impulse.element_wise("Values", site, Arc::new(factory), coder);
+            // As in Beam, the elements are spread over workers.
+            made.reshuffle("Spread")
+        })
+    }
+
+    /// The graph.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the pipeline.
+    pub fn build(&self) -> Result<Graph, BuildErrors> {
+        self.0.borrow().finish()
+    }
+
+    /// Starts the pipeline on `runner`.
+    ///
+    /// # Errors
+    /// What is wrong with the pipeline, or what the runner cannot do.
+    pub fn run_on(&self, runner: &dyn Runner) -> Result<RunHandle, PipelineError> {
+        runner.run(self.build()?)
+    }
+
+    pub(crate) fn composite_at<R>(
+        &self,
+        name: &str,
+        site: &'static Location<'static>,
+        expand: impl FnOnce() -> R,
+    ) -> R {
+        let step = self.name(name, site);
+        self.0.borrow_mut().enter(&step);
+        let out = expand();
+        self.0.borrow_mut().leave();
+        out
+    }
+
+    pub(crate) fn name(&self, name: &str, site: &'static Location<'static>) -> Step {
+        self.0.borrow_mut().name(name, site)
+    }
+
+    pub(crate) fn add(&self, step: Step, inputs: Vec<CollectionId>, op: Op) -> NodeId {
+        let payload = serde_json::Value::Null;
+        self.add_node(NewNode { step, inputs, views: Vec::new(), op, payload })
+    }
+
+    pub(crate) fn add_node(&self, node: NewNode) -> NodeId {
+        self.0.borrow_mut().add(node)
+    }
+
+    pub(crate) fn set_op(&self, node: NodeId, op: Op) {
+        self.0.borrow_mut().set_op(node, op);
+    }
+
+    pub(crate) fn output<T: Element>(
+        &self,
+        node: NodeId,
+        strategy: WindowingStrategy,
+        bounded: bool,
+    ) -> PCollection<T> {
+        self.output_with(node, strategy, bounded, CoderSlot::default_of_type())
+    }
+
+    pub(crate) fn output_with<T: Element>(
+        &self,
+        node: NodeId,
+        strategy: WindowingStrategy,
+        bounded: bool,
+        coder: CoderSlot<T>,
+    ) -> PCollection<T> {
+        let slot = coder.clone();
+        let spec = Box::new(move || slot.spec());
+        let id =
+            self.0.borrow_mut().output(node, strategy, bounded, std::any::type_name::<T>(), spec);
+        PCollection::new(self.clone(), id, coder)
+    }
+
+    pub(crate) fn error(&self, step: &Step, message: impl Into<String>) {
+        self.0.borrow_mut().error(step.clone(), message);
+    }
+
+    pub(crate) fn strategy(&self, id: CollectionId) -> WindowingStrategy {
+        self.0.borrow().strategy(id)
+    }
+
+    pub(crate) fn is_bounded(&self, id: CollectionId) -> bool {
+        self.0.borrow().bounded(id)
+    }
+
+    pub(crate) fn step_of(&self, id: CollectionId) -> Option<Step> {
+        self.0.borrow().step_of(id)
+    }
+
+    pub(crate) fn is(&self, other: &Pipeline) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pipeline")
+    }
+}

@@ -1,0 +1,103 @@
+//! What a side input reads as.
+
+use std::{borrow::Borrow, collections::HashMap, fmt, hash::Hash, ops::Deref, sync::Arc};
+
+/// All elements of a window, in an order that stays the same. Cheap to clone; reads as a slice.
+pub struct ListView<T>(Arc<Vec<T>>);
+
+impl<T> ListView<T> {
+    pub(crate) fn new(values: Vec<T>) -> ListView<T> {
+        ListView(Arc::new(values))
+    }
+}
+
+impl<T> Clone for ListView<T> {
+    fn clone(&self) -> ListView<T> {
+        ListView(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Deref for ListView<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for ListView<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One value a key. Cheap to clone.
+pub struct MapView<K, V>(Arc<HashMap<K, V>>);
+
+impl<K: Eq + Hash, V> MapView<K, V> {
+    pub(crate) fn new(map: HashMap<K, V>) -> MapView<K, V> {
+        MapView(Arc::new(map))
+    }
+
+    /// The value of `key`.
+    pub fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.0.get(key)
+    }
+}
+
+impl<K, V> Deref for MapView<K, V> {
+    type Target = HashMap<K, V>;
+    fn deref(&self) -> &HashMap<K, V> {
+        &self.0
+    }
+}
+
+impl<K, V> Clone for MapView<K, V> {
+    fn clone(&self) -> MapView<K, V> {
+        MapView(Arc::clone(&self.0))
+    }
+}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for MapView<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// All values of each key. Cheap to clone.
+pub struct MultimapView<K, V>(Arc<HashMap<K, Vec<V>>>);
+
+impl<K: Eq + Hash, V> MultimapView<K, V> {
+    pub(crate) fn new(map: HashMap<K, Vec<V>>) -> MultimapView<K, V> {
+        MultimapView(Arc::new(map))
+    }
+
+    /// The values of `key`, none when it is not there.
+    pub fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> &[V]
+    where
+        K: Borrow<Q>,
+    {
+        self.0.get(key).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl<K, V> Deref for MultimapView<K, V> {
+    type Target = HashMap<K, Vec<V>>;
+    fn deref(&self) -> &HashMap<K, Vec<V>> {
+        &self.0
+    }
+}
+
+impl<K, V> Clone for MultimapView<K, V> {
+    fn clone(&self) -> MultimapView<K, V> {
+        MultimapView(Arc::clone(&self.0))
+    }
+}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for MultimapView<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
