@@ -224,6 +224,16 @@ mod tests {
     }
 
     #[test]
+    fn the_same_offset_again_is_an_error_also_when_it_was_refused() {
+        for (end, claimed) in [(10, true), (5, false)] {
+            let mut t = tracker(5, end);
+            assert_eq!(t.try_claim(5), claimed);
+            assert!(!t.try_claim(5));
+            assert_eq!(t.violation().unwrap(), "offset 5 was claimed after offset 5; claims must increase");
+        }
+    }
+
+    #[test]
     fn a_claim_before_the_start_is_an_error() {
         let mut t = tracker(5, 10);
         assert!(!t.try_claim(4));
