@@ -9,6 +9,9 @@ const FEW: u64 = 10_000;
 /// Keys of the work in which hardly any do.
 const MANY: u64 = 1_000_000;
 
+/// Numbers of threads on which there is something to exchange or merge.
+const SEVERAL: &[usize] = &[2, 4, 8, 16];
+
 /// All works.
 pub const WORKS: &[Work] = &[
     Work {
@@ -42,8 +45,8 @@ pub const WORKS: &[Work] = &[
         n: 20_000_000,
         quick: 500_000,
         systems: &[
-            System::new("hand", w3::counted),
-            System::new("hand-exchange", w3::exchanged).only_on(&[2]),
+            System::new("hand", w3::merged),
+            System::new("hand-exchange", w3::exchanged).only_on(SEVERAL),
             System::new("hand-naive", w3::naive).only_on(&[1]),
         ],
     },
@@ -54,8 +57,8 @@ pub const WORKS: &[Work] = &[
         n: 10_000_000,
         quick: 500_000,
         systems: &[
-            System::new("hand", w3::counted),
-            System::new("hand-exchange", w3::exchanged).only_on(&[2]),
+            System::new("hand", w3::exchanged),
+            System::new("hand-merge", w3::merged).only_on(SEVERAL),
         ],
     },
 ];
