@@ -3,6 +3,7 @@
 pub mod child;
 pub mod cli;
 pub mod input;
+pub mod load;
 pub mod measure;
 pub mod pin;
 pub mod rounds;
@@ -26,6 +27,7 @@ pub fn run(args: &Args) -> Result<bool, Failure> {
         child::run(one)?;
         return Ok(true);
     }
+    let busy = load::note();
     let mut rows: Vec<Row> = Vec::new();
     for work in works::WORKS.iter().filter(|work| args.asks_for(work)) {
         let n = if args.quick { work.quick } else { work.n };
@@ -37,6 +39,9 @@ pub fn run(args: &Args) -> Result<bool, Failure> {
         return Err("no work's name or title has the text of --only".into());
     }
     io::stdout().write_all(table::render(&rows).as_bytes())?;
+    if let Some(note) = busy {
+        writeln!(io::stderr(), "{note}")?;
+    }
     if let Some(file) = &args.json {
         fs::write(file, summary::json(&rows)?)?;
     }
