@@ -1,0 +1,39 @@
+//! Checksums of results. Results come in any order, so each is mixed alone and the mixed values are added up.
+
+use crate::generate::splitmix64;
+
+/// What one result of W3 adds to the checksum: a key's count in the window that starts at `start` (milliseconds).
+///
+/// ```
+/// use purlin_bench::checksum::window_count;
+///
+/// assert_ne!(window_count(1, 2, 3), window_count(2, 1, 3));
+/// ```
+#[inline]
+pub const fn window_count(key: u64, start: i64, count: u64) -> u64 {
+    splitmix64(splitmix64(splitmix64(key) ^ start as u64) ^ count)
+}
+
+/// What one result of W1 adds to the checksum: a word and how often it occurs.
+///
+/// ```
+/// use purlin_bench::checksum::word_count;
+///
+/// assert_ne!(word_count("roof", 1), word_count("roof", 2));
+/// ```
+pub fn word_count(word: &str, count: u64) -> u64 {
+    // FNV-1a: the same in every process and every language.
+    let hash = word
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    splitmix64(splitmix64(hash) ^ count)
+}
+
+/// The checksum of all results: their own checksums, added up.
+///
+/// ```
+/// assert_eq!(purlin_bench::checksum::of([u64::MAX, 3]), purlin_bench::checksum::of([3, u64::MAX]));
+/// ```
+pub fn of(results: impl IntoIterator<Item = u64>) -> u64 {
+    results.into_iter().fold(0, u64::wrapping_add)
+}

@@ -1,0 +1,93 @@
+//! The table that people read.
+
+use super::summary::Row;
+
+const HEAD: [&str; 10] =
+    ["work", "system", "threads", "CPU s", "ns/event", "wall s", "M events/s", "peak MB", "ratio", "target"];
+
+/// How many columns hold text and lie to the left.
+const TEXT_COLUMNS: usize = 2;
+
+/// Lays rows out in columns, with a line for each row that is void.
+pub fn render(rows: &[Row]) -> String {
+    let cells: Vec<[String; 10]> =
+        std::iter::once(HEAD.map(String::from)).chain(rows.iter().map(cells)).collect();
+    let width = |column: usize| cells.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
+    let mut table = String::new();
+    for row in &cells {
+        let line: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(
+                |(column, (cell, &width))| {
+                    if column < TEXT_COLUMNS { format!("{cell:width$}") } else { format!("{cell:>width$}") }
+                },
+            )
+            .collect();
+        table.push_str(line.join("  ").trim_end());
+        table.push('\n');
+    }
+    for row in rows {
+        if let Some(why) = &row.void {
+            table.push_str(&format!("void: {} {} on {} threads: {why}\n", row.work, row.system, row.threads));
+        }
+    }
+    table
+}
+
+fn cells(row: &Row) -> [String; 10] {
+    let number = |value: Option<f64>, digits: usize| {
+        value.map_or(String::from("-"), |value| format!("{value:.digits$}"))
+    };
+    let ratio = match row.ratio {
+        _ if row.void.is_some() => String::from("void"),
+        Some(ratio) if row.target.is_some_and(|target| ratio > target) => format!("{ratio:.2} missed"),
+        ratio => number(ratio, 2),
+    };
+    [
+        row.work.to_owned(),
+        row.system.to_owned(),
+        row.threads.to_string(),
+        number(row.cpu_s, 3),
+        number(row.ns_per_event, 1),
+        number(row.wall_s, 3),
+        number(row.events_per_s.map(|events| events / 1e6), 2),
+        number(row.peak_mb, 1),
+        ratio,
+        number(row.target, 2),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_and_void_rows_say_why() {
+        let good = Row {
+            work: "W2",
+            system: "fused",
+            threads: 1,
+            cpu_s: Some(0.125),
+            wall_s: Some(0.2),
+            events_per_s: Some(1e8),
+            peak_mb: None,
+            checksum: None,
+            vs: Some("hand"),
+            ratio: Some(1.25),
+            target: Some(1.2),
+            ns_per_event: Some(6.25),
+            void: None,
+        };
+        let void = Row { system: "x", void: Some(String::from("wrong")), ..good.clone() };
+        assert_eq!(
+            render(&[good, void]),
+            "work  system  threads  CPU s  ns/event  wall s  M events/s  peak MB        ratio  target\n\
+             W2    fused         1  0.125       6.2   0.200      100.00        -  1.25 missed    1.20\n\
+             W2    x             1  0.125       6.2   0.200      100.00        -         void    1.20\n\
+             void: W2 x on 1 threads: wrong\n"
+        );
+    }
+}
