@@ -1,1 +1,4 @@
+//! The transform library and the connectors.
 #![forbid(unsafe_code)]
+
+pub mod io;
