@@ -50,7 +50,7 @@ pub(crate) use par_do::ParDoFactory;
 pub(crate) use partition::PartitionFactory;
 pub(crate) use port::{Port, TagPort, TagPortMaker};
 pub(crate) use proto::Proto;
-pub(crate) use sdf::SdfOp;
+pub(crate) use sdf::{Running, SdfOp, Shared};
 pub(crate) use view::{ViewOp, ViewShape};
 pub(crate) use view as views;
 pub(crate) use window_into::{WindowIntoFactory, WithTimestampsFactory};

@@ -26,6 +26,8 @@ impl fmt::Debug for Finalizer {
 pub struct Effects {
     /// Batches for other stages, by the number of the stage's outgoing edge.
     pub outputs: Vec<(usize, AnyBatch)>,
+    /// How many elements leave the stage so far.
+    pub output_elements: u64,
     /// Elements for key groups, by the number of the grouping among those that the stage feeds.
     pub keyed: Vec<KeyedBatch>,
     /// The shards that the bundle may fold into, one a grouping that the stage feeds (nothing for keyed groupings).

@@ -1,0 +1,54 @@
+//! What the engine needs of a splittable DoFn.
+
+use std::sync::Arc;
+
+use super::{SdfElement, pair::PairKernel, process::ProcessKernel};
+use crate::{
+    batch::{AnyBatch, Batch},
+    coder_slot::CoderSlot,
+    exec::{Kernel, KernelSpec, Proto, TagPortMaker},
+    sdf::{RestrictionOf, SplittableDoFn, WatermarkStateOf},
+};
+
+pub(super) type ItemOf<D> =
+    SdfElement<<D as SplittableDoFn>::Input, RestrictionOf<D>, WatermarkStateOf<D>>;
+
+/// Makes the two kernels of a splittable DoFn.
+pub trait SdfFactory: Send + Sync {
+    /// Pairs elements with restrictions.
+    fn pair(&self, spec: &KernelSpec) -> Box<dyn Kernel>;
+    /// Works on restrictions.
+    fn process(&self, spec: &KernelSpec) -> Box<dyn Kernel>;
+    /// An empty batch of the DoFn's input type.
+    fn input(&self) -> AnyBatch;
+    /// An empty batch of elements with restrictions.
+    fn items(&self) -> AnyBatch;
+}
+
+pub(crate) struct SdfOp<D: SplittableDoFn> {
+    pub(crate) dofn: Proto<D>,
+    pub(crate) views: Arc<[Arc<str>]>,
+    pub(crate) coder: CoderSlot<D::Output>,
+    pub(crate) items: CoderSlot<ItemOf<D>>,
+    pub(crate) tags: Vec<TagPortMaker>,
+}
+
+impl<D: SplittableDoFn> SdfFactory for SdfOp<D> {
+    fn pair(&self, spec: &KernelSpec) -> Box<dyn Kernel> {
+        Box::new(PairKernel::new(&spec.step, self.dofn.get(), &self.items))
+    }
+
+    fn process(&self, spec: &KernelSpec) -> Box<dyn Kernel> {
+        let tags = self.tags.iter().enumerate().map(|(i, t)| t.port(i + 1, &spec.step)).collect();
+        let views = self.views.clone();
+        Box::new(ProcessKernel::new(&spec.step, self.dofn.get(), views, &self.coder, tags, self.items.get()))
+    }
+
+    fn input(&self) -> AnyBatch {
+        Box::new(Batch::<D::Input>::default())
+    }
+
+    fn items(&self) -> AnyBatch {
+        Box::new(Batch::<ItemOf<D>>::default())
+    }
+}
