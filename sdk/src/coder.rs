@@ -26,6 +26,7 @@ mod pane;
 mod probe;
 mod registry;
 mod round_trip;
+mod rounds;
 mod ser;
 mod serde_coder;
 mod spec;
@@ -53,6 +54,16 @@ pub use window::{decode_window, encode_window};
 pub use windowed::{WindowedValue, WindowedValueCoder};
 
 /// Whether a value has the rest of the bytes to itself.
+///
+/// ```
+/// use purlin_sdk::coder::{Context, default_coder};
+/// let coder = default_coder::<String>()?;
+/// let mut out = Vec::new();
+/// coder.encode(&"abc".to_owned(), Context::Outer, &mut out)?;
+/// coder.encode(&"abc".to_owned(), Context::Nested, &mut out)?;
+/// assert_eq!(out, b"abc\x03abc");
+/// # Ok::<(), purlin_sdk::coder::CoderError>(())
+/// ```
 ///
 /// Source: Beam's `Coder.Context`. Everything on Beam's data and state planes is nested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -114,8 +125,22 @@ pub trait Coder<T>: Debug + Send + Sync + 'static {
     fn spec(&self) -> CoderSpec;
 }
 
-/// A coder that is shared.
+/// A coder that is shared; itself a coder.
 pub type CoderRef<T> = Arc<dyn Coder<T>>;
+
+impl<T: 'static> Coder<T> for CoderRef<T> {
+    fn encode(&self, value: &T, context: Context, out: &mut Vec<u8>) -> Result<(), CoderError> {
+        (**self).encode(value, context, out)
+    }
+
+    fn decode(&self, input: &mut &[u8], context: Context) -> Result<T, CoderError> {
+        (**self).decode(input, context)
+    }
+
+    fn spec(&self) -> CoderSpec {
+        (**self).spec()
+    }
+}
 
 /// The encoding of one value that has the bytes to itself.
 ///

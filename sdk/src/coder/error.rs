@@ -3,6 +3,14 @@
 use std::{any::type_name, error::Error, fmt};
 
 /// What could not be encoded or decoded, why, and at which byte where that is known. One word wide.
+///
+/// ```
+/// use purlin_sdk::coder::{default_coder, from_bytes};
+/// let error = from_bytes(&*default_coder::<(bool, u8)>()?, &[1, 0x80, 2]).unwrap_err();
+/// assert_eq!(error.to_string(), "these bytes are no `(bool, u8)`: 256 is no u8 (at byte 1)");
+/// assert_eq!((error.type_name(), error.offset()), (Some("(bool, u8)"), Some(1)));
+/// # Ok::<(), purlin_sdk::coder::CoderError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct CoderError(Box<Inner>);
 

@@ -38,14 +38,16 @@ pub fn encode_pane(pane: PaneInfo, out: &mut Vec<u8>) {
         PaneTiming::Late => 2,
         PaneTiming::Unknown => 3,
     };
-    let low = u8::from(pane.is_first) * FIRST | u8::from(pane.is_last) * LAST | timing << 2;
+    let first = if pane.is_first { FIRST } else { 0 };
+    let last = if pane.is_last { LAST } else { 0 };
+    let low = first | last | (timing << 2);
     if pane.index == 0 && pane.on_time_index == 0 && pane.timing != PaneTiming::Early {
-        out.push(low | NO_INDEX << 4);
+        out.push(low | (NO_INDEX << 4));
     } else if pane.on_time_index == implied_on_time(pane.timing, pane.index) {
-        out.push(low | ONE_INDEX << 4);
+        out.push(low | (ONE_INDEX << 4));
         write_varint(pane.index, out);
     } else {
-        out.push(low | TWO_INDICES << 4);
+        out.push(low | (TWO_INDICES << 4));
         write_varint(pane.index, out);
         write_varint(pane.on_time_index, out);
     }
@@ -65,7 +67,7 @@ pub fn decode_pane(input: &mut &[u8]) -> Result<PaneInfo, CoderError> {
 pub(super) fn read_pane(reader: &mut Reader<'_>) -> Result<PaneInfo, CoderError> {
     let at = reader.offset();
     let byte = reader.byte()?;
-    let timing = match byte >> 2 & 0b11 {
+    let timing = match (byte >> 2) & 0b11 {
         0 => PaneTiming::Early,
         1 => PaneTiming::OnTime,
         2 => PaneTiming::Late,

@@ -4,24 +4,18 @@
 //! port 0, an empty URL): then another value is tried in the next round, and what is still unseen in the end is a
 //! leaf. An enum shows one variant a round.
 
-use std::{
-    any::type_name,
-    cell::{Cell, RefCell},
-    collections::HashMap,
-    fmt,
-};
+use std::any::type_name;
 
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess,
     Visitor, value::U32Deserializer,
 };
 
-use super::CoderSpec;
+use super::{
+    CoderSpec,
+    rounds::{Found, Refused, Rounds, Why},
+};
 
-/// Deeper than any type of fields in fields; only a type that must contain itself gets there.
-const MAX_DEPTH: usize = 64;
-/// Questions in one round: types that refer to each other in many ways would otherwise be walked for ever.
-const MAX_STEPS: usize = 20_000;
 const INTS: [i8; 4] = [1, 0, 2, 100];
 const TEXTS: [&str; 8] = [
     "",
@@ -35,159 +29,7 @@ const TEXTS: [&str; 8] = [
 ];
 const BYTES: [&[u8]; 4] = [&[], &[0; 16], &[0; 32], &[0]];
 
-/// Why a type cannot be written without the names of its fields and types.
-#[derive(Clone, Debug)]
-pub(super) struct Fault {
-    pub(super) path: String,
-    pub(super) type_name: &'static str,
-    pub(super) why: Why,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why {
-    Any,
-    Flatten,
-}
-
-/// What was found where a value was asked for.
-#[derive(Debug)]
-pub(super) enum Found {
-    /// A `u8`: alone an integer, in a sequence a byte.
-    Byte,
-    Spec(CoderSpec),
-}
-
-impl Found {
-    pub(super) fn spec(self) -> CoderSpec {
-        match self {
-            Found::Byte => CoderSpec::VarInt,
-            Found::Spec(spec) => spec,
-        }
-    }
-}
-
-#[derive(Default)]
-struct Variants {
-    next: usize,
-    /// The variant that came to an end in the fewest steps: what ends a recursion.
-    shortest: Option<(usize, usize)>,
-}
-
-/// What is remembered from round to round.
-#[derive(Default)]
-pub(super) struct Rounds {
-    fault: RefCell<Option<Fault>>,
-    path: RefCell<Vec<&'static str>>,
-    active: RefCell<Vec<&'static str>>,
-    enums: RefCell<HashMap<&'static str, Variants>>,
-    attempts: RefCell<HashMap<&'static str, usize>>,
-    asked: Cell<Option<(&'static str, usize)>>,
-    new_variant: Cell<bool>,
-    steps: Cell<usize>,
-}
-
-impl Rounds {
-    /// Probes `T` once. Whether more is to be learned by another round, whether this one came to its end, and what was
-    /// found.
-    pub(super) fn round<S: DeserializeSeed<'static>>(
-        &self,
-        seed: S,
-    ) -> Result<(bool, bool, Option<Found>), Fault> {
-        self.path.borrow_mut().clear();
-        self.active.borrow_mut().clear();
-        self.asked.set(None);
-        self.new_variant.set(false);
-        self.steps.set(0);
-        let mut found = None;
-        let done = self.visit(seed, &mut found, None, 0).is_ok();
-        if let Some(fault) = self.fault.borrow_mut().take() {
-            return Err(fault);
-        }
-        let again = self.new_variant.get() || (!done && self.try_another_value());
-        Ok((again, done, found))
-    }
-
-    /// The last value that was asked for is taken to be the one that was refused.
-    fn try_another_value(&self) -> bool {
-        match self.asked.get() {
-            Some((type_name, values)) => {
-                let mut attempts = self.attempts.borrow_mut();
-                let attempt = attempts.entry(type_name).or_default();
-                *attempt += 1;
-                *attempt < values
-            }
-            None => false,
-        }
-    }
-
-    fn value<T: Copy>(&self, type_name: &'static str, values: &[T]) -> T {
-        self.asked.set(Some((type_name, values.len())));
-        let attempt = self.attempts.borrow().get(type_name).copied().unwrap_or(0);
-        values[attempt.min(values.len() - 1)]
-    }
-
-    fn visit<'de, S: DeserializeSeed<'de>>(
-        &self,
-        seed: S,
-        found: &mut Option<Found>,
-        field: Option<&'static str>,
-        depth: usize,
-    ) -> Result<S::Value, Refused> {
-        self.step(depth)?;
-        let ty = type_name::<S::Value>();
-        self.active.borrow_mut().push(ty);
-        if let Some(field) = field {
-            self.path.borrow_mut().push(field);
-        }
-        let made = seed.deserialize(Probe { rounds: self, found, ty, depth, key: false });
-        if field.is_some() {
-            self.path.borrow_mut().pop();
-        }
-        self.active.borrow_mut().pop();
-        made
-    }
-
-    fn step(&self, depth: usize) -> Result<(), Refused> {
-        self.steps.set(self.steps.get() + 1);
-        if depth > MAX_DEPTH || self.steps.get() > MAX_STEPS {
-            return Err(Refused);
-        }
-        Ok(())
-    }
-
-    fn is_active<T>(&self) -> bool {
-        self.active.borrow().contains(&type_name::<T>())
-    }
-
-    fn fail(&self, type_name: &'static str, why: Why) -> Refused {
-        self.fault.borrow_mut().get_or_insert_with(|| Fault {
-            path: self.path.borrow().join("."),
-            type_name,
-            why,
-        });
-        Refused
-    }
-}
-
-/// The type did not take what it was given, or cannot be given anything.
-#[derive(Debug)]
-pub(super) struct Refused;
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the value that was made up is refused")
-    }
-}
-
-impl std::error::Error for Refused {}
-
-impl serde::de::Error for Refused {
-    fn custom<T: fmt::Display>(_: T) -> Refused {
-        Refused
-    }
-}
-
-struct Probe<'a> {
+pub(super) struct Probe<'a> {
     rounds: &'a Rounds,
     found: &'a mut Option<Found>,
     ty: &'static str,
@@ -197,6 +39,15 @@ struct Probe<'a> {
 }
 
 impl<'a> Probe<'a> {
+    pub(super) fn new(
+        rounds: &'a Rounds,
+        found: &'a mut Option<Found>,
+        ty: &'static str,
+        depth: usize,
+    ) -> Probe<'a> {
+        Probe { rounds, found, ty, depth, key: false }
+    }
+
     fn is(&mut self, spec: CoderSpec) {
         *self.found = Some(Found::Spec(spec));
     }
@@ -279,17 +130,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     }
 
     fn deserialize_identifier<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Refused> {
-        // The name is of a type that derived code hides; what it is a name in is the type meant. A map's key has no
-        // part of the path, the tag of an enum has.
-        let owner = {
-            let active = self.rounds.active.borrow();
-            active.len().checked_sub(2).map_or(self.ty, |i| active[i])
-        };
-        if self.key {
-            return Err(self.rounds.fail(owner, Why::Flatten));
-        }
-        self.rounds.path.borrow_mut().pop();
-        Err(self.rounds.fail(owner, Why::Any))
+        Err(self.rounds.fail_by_name(self.key))
     }
 
     fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
@@ -330,15 +171,13 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         let within = option.strip_prefix("core::option::Option<").and_then(|name| name.strip_suffix('>'));
         let ty = within.unwrap_or(option);
         self.is_leaf();
-        if self.rounds.active.borrow().contains(&ty) {
+        if self.rounds.is_inside(ty) {
             return visitor.visit_none();
         }
         self.rounds.step(self.depth)?;
         let mut found = None;
-        self.rounds.active.borrow_mut().push(ty);
-        let inner = Probe { rounds: self.rounds, found: &mut found, ty, depth: self.depth + 1, key: false };
-        let made = visitor.visit_some(inner);
-        self.rounds.active.borrow_mut().pop();
+        let inner = Probe::new(self.rounds, &mut found, ty, self.depth + 1);
+        let made = self.rounds.inside(ty, || visitor.visit_some(inner));
         if let Some(found) = found {
             self.is(CoderSpec::Nullable(found.spec().nested()));
         }
@@ -430,31 +269,16 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     ) -> Result<V::Value, Refused> {
         self.is_leaf();
         let ty = type_name::<V::Value>();
-        let variant = {
-            let mut enums = self.rounds.enums.borrow_mut();
-            let seen = enums.entry(ty).or_default();
-            if seen.next < variants.len() {
-                self.rounds.new_variant.set(true);
-                seen.next += 1;
-                seen.next - 1
-            } else {
-                seen.shortest.map_or(0, |(_, variant)| variant)
-            }
+        let variant = self.rounds.variant(ty, variants.len());
+        let (Some(&name), Ok(index)) = (variants.get(variant), u32::try_from(variant)) else {
+            return Err(Refused);
         };
-        let Some(&name) = variants.get(variant) else { return Err(Refused) };
-        let before = self.rounds.steps.get();
-        self.rounds.path.borrow_mut().push(name);
+        let before = self.rounds.steps();
         let mut seen = Vec::new();
         let parts = self.parts(0, &[], &mut seen);
-        let made = visitor.visit_enum(Variant { index: u32::try_from(variant).unwrap_or(u32::MAX), parts });
-        self.rounds.path.borrow_mut().pop();
+        let made = self.rounds.named(name, || visitor.visit_enum(Variant { index, parts }));
         if made.is_ok() {
-            let steps = self.rounds.steps.get() - before;
-            let mut enums = self.rounds.enums.borrow_mut();
-            let shortest = &mut enums.entry(ty).or_default().shortest;
-            if shortest.is_none_or(|(fewest, _)| steps < fewest) {
-                *shortest = Some((steps, variant));
-            }
+            self.rounds.variant_ended(ty, variant, before);
         }
         made
     }
@@ -485,7 +309,7 @@ impl<'de> SeqAccess<'de> for Parts<'_> {
     type Error = Refused;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Refused> {
-        if self.left == 0 || (self.repeats && self.rounds.is_active::<S::Value>()) {
+        if self.left == 0 || (self.repeats && self.rounds.is_inside(type_name::<S::Value>())) {
             return Ok(None);
         }
         self.left -= 1;
@@ -501,21 +325,14 @@ impl<'de> MapAccess<'de> for Parts<'_> {
     type Error = Refused;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Refused> {
-        if self.left == 0 || self.rounds.is_active::<S::Value>() {
+        if self.left == 0 || self.rounds.is_inside(type_name::<S::Value>()) {
             return Ok(None);
         }
         self.left -= 1;
         let ty = type_name::<S::Value>();
         let mut found = None;
-        self.rounds.active.borrow_mut().push(ty);
-        let key = seed.deserialize(Probe {
-            rounds: self.rounds,
-            found: &mut found,
-            ty,
-            depth: self.depth,
-            key: true,
-        });
-        self.rounds.active.borrow_mut().pop();
+        let probe = Probe { key: true, ..Probe::new(self.rounds, &mut found, ty, self.depth) };
+        let key = self.rounds.inside(ty, || seed.deserialize(probe));
         key.map(Some)
     }
 

@@ -18,6 +18,13 @@ fn made() -> &'static Mutex<HashMap<TypeId, Entry>> {
 
 /// The coder of `T` where no other is given: a [`SerdeCoder`], made at the first call for a type and shared from then.
 ///
+/// ```
+/// use std::sync::Arc;
+/// use purlin_sdk::coder::default_coder;
+/// assert!(Arc::ptr_eq(&default_coder::<Vec<i64>>()?, &default_coder::<Vec<i64>>()?));
+/// # Ok::<(), purlin_sdk::coder::CoderError>(())
+/// ```
+///
 /// # Errors
 /// As [`trace`](super::trace).
 pub fn default_coder<T: Element>() -> Result<CoderRef<T>, CoderError> {

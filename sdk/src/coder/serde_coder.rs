@@ -9,6 +9,10 @@ use crate::Element;
 
 /// Writes `T` by its serde implementations, as a tree of coders says.
 ///
+/// One value decodes to 2^30 bytes and elements at most, and in a leaf values lie at most 256 deep in each other (an
+/// `Option`, a sequence, a struct or an enum each count as one): bytes that say more are taken to be broken. A type
+/// that nests without bound, such as a linked list, is better written as a `Vec`.
+///
 /// ```
 /// use purlin_sdk::coder::{SerdeCoder, from_bytes, to_bytes};
 /// let coder = SerdeCoder::<(String, Option<i64>)>::of()?;

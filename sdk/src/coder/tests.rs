@@ -204,6 +204,21 @@ fn b163_a_type_that_writes_what_it_does_not_read_is_refused() {
     assert!(e.to_string().contains("it wrote an integer"), "{e}");
 }
 
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Link(Option<Box<Link>>);
+
+fn chain(links: usize) -> Link {
+    (1..links).fold(Link(None), |rest, _| Link(Some(Box::new(rest))))
+}
+
+#[test]
+fn b163_a_chain_that_could_not_be_read_is_found_where_it_is_made() {
+    let coder = default_coder::<Link>().unwrap();
+    check_round_trip(&*coder, &chain(100)).unwrap();
+    let e = check_round_trip(&*coder, &chain(200)).unwrap_err().to_string();
+    assert!(e.contains("more than 256 deep"), "{e}");
+}
+
 #[track_caller]
 fn refused<T: Element + Debug>(bytes: &[u8], at: usize, why: &str) {
     let e = from_bytes(&*default_coder::<T>().unwrap(), bytes).unwrap_err();

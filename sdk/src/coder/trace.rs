@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     CoderError, CoderSpec,
-    probe::{Fault, Rounds, Why},
+    rounds::{Fault, Rounds, Why},
 };
 use crate::Element;
 
