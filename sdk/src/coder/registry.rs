@@ -26,7 +26,7 @@ fn made() -> &'static Mutex<HashMap<TypeId, Entry>> {
 /// ```
 ///
 /// # Errors
-/// As [`trace`](super::trace).
+/// As [`trace`](super::trace()).
 pub fn default_coder<T: Element>() -> Result<CoderRef<T>, CoderError> {
     type Made<T> = Result<CoderRef<T>, CoderError>;
     let key = TypeId::of::<T>();

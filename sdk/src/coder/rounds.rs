@@ -135,7 +135,7 @@ impl Rounds {
 
     /// Runs `look` inside the type of that name.
     pub(super) fn inside<R>(&self, ty: &'static str, look: impl FnOnce() -> R) -> R {
-        self.active.borrow_mut().push(ty);
+        self.active.borrow_mut().push(unboxed(ty));
         let made = look();
         self.active.borrow_mut().pop();
         made
@@ -143,7 +143,7 @@ impl Rounds {
 
     /// Whether the type of that name is being looked at already.
     pub(super) fn is_inside(&self, ty: &'static str) -> bool {
-        self.active.borrow().contains(&ty)
+        self.active.borrow().contains(&unboxed(ty))
     }
 
     /// The variant of an enum to look at: one that was not seen, or the one that is soonest at its end.
@@ -200,6 +200,15 @@ impl Rounds {
         self.path.borrow_mut().extend(tag);
         refused
     }
+}
+
+/// The type in the box: a type that contains itself does so in one.
+fn unboxed(mut ty: &'static str) -> &'static str {
+    let boxes = ["alloc::boxed::Box<", "alloc::sync::Arc<", "alloc::rc::Rc<"];
+    while let Some(inner) = boxes.iter().find_map(|of| ty.strip_prefix(of)?.strip_suffix('>')) {
+        ty = inner;
+    }
+    ty
 }
 
 /// The type did not take what it was given, or cannot be given anything.

@@ -219,6 +219,43 @@ fn b163_a_chain_that_could_not_be_read_is_found_where_it_is_made() {
     assert!(e.contains("more than 256 deep"), "{e}");
 }
 
+/// Written as a map and as a struct, read as a sequence of pairs: bincode sees no difference, nor may we.
+#[derive(Clone, Debug, PartialEq)]
+struct Entries(BTreeMap<String, Entry>);
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Entry {
+    at: i64,
+    name: String,
+}
+
+impl Serialize for Entries {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(s)
+    }
+}
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Entries, D::Error> {
+        Ok(Entries(Vec::deserialize(d)?.into_iter().collect()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Entry, D::Error> {
+        <(i64, String)>::deserialize(d).map(|(at, name)| Entry { at, name })
+    }
+}
+
+#[test]
+fn a_map_that_is_read_as_pairs_is_written_as_pairs() {
+    let entries = Entries(BTreeMap::from([
+        (text("k"), Entry { at: 7, name: text("tea") }),
+        (text(""), Entry { at: -1, name: text("") }),
+    ]));
+    check_both(entries, b"\0\0\0\x02\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\0\x01k\x07\x03tea");
+}
+
 #[track_caller]
 fn refused<T: Element + Debug>(bytes: &[u8], at: usize, why: &str) {
     let e = from_bytes(&*default_coder::<T>().unwrap(), bytes).unwrap_err();

@@ -135,6 +135,10 @@ mod tests {
         assert_eq!(spec::<(i64, i64, i64)>(), "bincode<(i64, i64, i64)>");
         assert!(spec::<HashMap<String, i64>>().starts_with("bincode<std::collections::hash::map::HashMap<"));
         assert_eq!(spec::<std::net::IpAddr>(), "bincode<core::net::ip_addr::IpAddr>");
+        assert_eq!(
+            spec::<(std::time::Duration, Result<std::time::SystemTime, String>)>(),
+            "kv<length_prefix<bincode<core::time::Duration>>, length_prefix<bincode<core::result::Result<std::time::SystemTime, alloc::string::String>>>>"
+        );
     }
 
     /// A type that takes few of the values there are.
@@ -235,6 +239,24 @@ mod tests {
     }
 
     #[derive(Clone, Serialize, Deserialize)]
+    enum Wide {
+        A,
+        B(u8),
+        C,
+        D((), Picky<String>),
+        E { x: HashMap<Shade, i64> },
+        F,
+        G(Option<Box<Wide>>),
+        H { bad: (i64, serde_json::Number) },
+    }
+
+    #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    enum Shade {
+        Light,
+        Dark,
+    }
+
+    #[derive(Clone, Serialize, Deserialize)]
     struct Holder {
         flat: (bool, Flat),
         adjacent: Vec<Adjacent>,
@@ -276,6 +298,8 @@ mod tests {
     fn the_part_is_named_however_deep() {
         let e = error::<Event>();
         assert!(e.contains("its part `body.Parts.one`, a `Untagged`, asks"), "{e}");
+        let e = error::<Option<Wide>>();
+        assert!(e.contains("its part `H.bad`, a `serde_json::number::Number`, asks"), "{e}");
         let e = error::<(i64, Holder)>();
         assert!(e.contains("its part `flat`, a `Flat`, finds its fields by name"), "{e}");
     }
