@@ -1,7 +1,16 @@
 //! The one place that knows bincode.
 
-use serde::de::DeserializeOwned;
+use std::{any::type_name, cell::Cell, marker::PhantomData};
 
+use serde::{
+    Serialize,
+    de::{DeserializeOwned, DeserializeSeed},
+};
+
+use super::{
+    CoderError,
+    guard::{Guard, Limits, MAX_DEPTH},
+};
 use crate::{DoFnError, Element, Result};
 
 /// No single value decodes to more than this: a length read from corrupt bytes must not allocate the machine away.
@@ -16,9 +25,8 @@ fn config() -> impl ::bincode::config::Config {
 /// # Errors
 /// When the value's `Serialize` fails.
 pub fn encode<T: Element>(value: &T, out: &mut Vec<u8>) -> Result {
-    ::bincode::serde::encode_into_std_write(value, out, config())
-        .map(drop)
-        .map_err(|e| DoFnError::msg(format!("`{}` does not encode: {e}", std::any::type_name::<T>())))
+    encode_leaf(value, out)
+        .map_err(|e| DoFnError::msg(format!("`{}` does not encode: {e}", type_name::<T>())))
 }
 
 /// Takes one value off the front of `input`.
@@ -26,8 +34,64 @@ pub fn encode<T: Element>(value: &T, out: &mut Vec<u8>) -> Result {
 /// # Errors
 /// When the bytes are no such value, or it would be larger than [`MAX_DECODED_BYTES`].
 pub fn decode<T: DeserializeOwned>(input: &mut &[u8]) -> Result<T> {
-    let (value, used) = ::bincode::serde::decode_from_slice(input, config())
-        .map_err(|e| DoFnError::msg(format!("these bytes are no `{}`: {e}", std::any::type_name::<T>())))?;
+    decode_leaf(PhantomData::<T>, input)
+        .map_err(|e| DoFnError::msg(format!("these bytes are no `{}`: {e}", type_name::<T>())))
+}
+
+pub(super) fn encode_leaf<T: Serialize + ?Sized>(
+    value: &T,
+    out: &mut Vec<u8>,
+) -> std::result::Result<(), CoderError> {
+    ::bincode::serde::encode_into_std_write(value, out, config()).map(drop).map_err(|e| match e {
+        ::bincode::error::EncodeError::OtherString(said) => CoderError::msg(said),
+        other => CoderError::msg(other),
+    })
+}
+
+pub(super) fn decode_leaf<'de, S: DeserializeSeed<'de>>(
+    seed: S,
+    input: &mut &'de [u8],
+) -> std::result::Result<S::Value, CoderError> {
+    let elements = Cell::new(MAX_DECODED_BYTES);
+    let guarded = Guard { inner: seed, limits: Limits { depth: MAX_DEPTH, elements: &elements } };
+    let (value, used) =
+        ::bincode::serde::seed_decode_from_slice(guarded, input, config()).map_err(|e| match e {
+            ::bincode::error::DecodeError::OtherString(said) => CoderError::msg(said),
+            other => CoderError::msg(other),
+        })?;
     *input = &input[used..];
     Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    struct Link(Option<Box<Link>>);
+
+    #[test]
+    fn corrupt_bytes_do_not_overflow_the_stack() {
+        let e = decode::<Link>(&mut &[1; 1 << 20][..]).unwrap_err().to_string();
+        assert!(e.contains("more than 256 deep"), "{e}");
+        let link = Link(Some(Box::new(Link(Some(Box::new(Link(None)))))));
+        let mut out = Vec::new();
+        encode(&link, &mut out).unwrap();
+        decode::<Link>(&mut &out[..]).unwrap();
+    }
+
+    #[test]
+    fn a_text_length_that_lies_is_no_allocation() {
+        // 0xfc: a length of four bytes follows, here 2^29.
+        let e = decode::<String>(&mut &b"\xfc\x00\x00\x00\x20abc"[..]).unwrap_err().to_string();
+        assert!(e.contains("String"), "{e}");
+    }
+
+    #[test]
+    fn an_enum_has_a_message_of_its_own() {
+        let e = decode::<Option<bool>>(&mut &b"\x07"[..]).unwrap_err().to_string();
+        assert!(e.contains("these bytes are no `core::option::Option<bool>`"), "{e}");
+    }
 }

@@ -25,6 +25,11 @@ impl CustomWindow {
         Ok(CustomWindow { max_timestamp, encoded: encoded.into() })
     }
 
+    /// The window that came over the wire as these bytes.
+    pub(crate) fn from_encoded(max_timestamp: Timestamp, encoded: &[u8]) -> CustomWindow {
+        CustomWindow { max_timestamp, encoded: encoded.into() }
+    }
+
     /// The last timestamp in the window.
     pub fn max_timestamp(&self) -> Timestamp {
         self.max_timestamp
