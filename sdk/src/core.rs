@@ -5,8 +5,8 @@ mod combine;
 mod flatten;
 mod group_by_key;
 mod partition;
-mod with_timestamps;
 mod window_into;
+mod with_timestamps;
 
 pub use co_group::CoGroupByKey;
 pub use combine::Combine;

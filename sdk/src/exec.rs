@@ -26,7 +26,7 @@ mod port;
 mod proto;
 mod sdf;
 mod terminal;
-mod view;
+pub(crate) mod view;
 mod window_into;
 
 pub use bundle::{BundleCx, Checks, RunEnv, SdfLimits};
@@ -52,5 +52,4 @@ pub(crate) use port::{Port, TagPort, TagPortMaker};
 pub(crate) use proto::Proto;
 pub(crate) use sdf::{Running, SdfOp, Shared};
 pub(crate) use view::{ViewOp, ViewShape};
-pub(crate) use view as views;
 pub(crate) use window_into::{WindowIntoFactory, WithTimestampsFactory};

@@ -103,7 +103,12 @@ pub struct MapStep<C, M, F> {
 
 impl<C: Clone, M, F: Clone> Clone for MapStep<C, M, F> {
     fn clone(&self) -> Self {
-        MapStep { before: self.before.clone(), f: self.f.clone(), step: self.step.clone(), types: PhantomData }
+        MapStep {
+            before: self.before.clone(),
+            f: self.f.clone(),
+            step: self.step.clone(),
+            types: PhantomData,
+        }
     }
 }
 
@@ -153,7 +158,12 @@ pub struct FlatMapStep<C, M, F> {
 
 impl<C: Clone, M, F: Clone> Clone for FlatMapStep<C, M, F> {
     fn clone(&self) -> Self {
-        FlatMapStep { before: self.before.clone(), f: self.f.clone(), step: self.step.clone(), types: PhantomData }
+        FlatMapStep {
+            before: self.before.clone(),
+            f: self.f.clone(),
+            step: self.step.clone(),
+            types: PhantomData,
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Several outputs as one enum, checked by the compiler.
 
+use std::fmt;
+
 use crate::{
     Element, PCollection,
     batch::Row,
@@ -21,7 +23,6 @@ pub trait Outputs: Element {
 }
 
 /// Takes one element of an enum of outputs.
-#[derive(Debug)]
 pub struct OutputRouter<'a> {
     ports: &'a mut [TagPort],
     down: Downstream<'a>,
@@ -41,6 +42,12 @@ impl<'a> OutputRouter<'a> {
 
     pub(crate) fn end(self) -> Option<KernelResult> {
         self.result
+    }
+}
+
+impl fmt::Debug for OutputRouter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "router to {} outputs", self.ports.len())
     }
 }
 

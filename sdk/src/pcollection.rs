@@ -10,3 +10,5 @@ mod sides;
 pub use self::core::PCollection;
 pub use outputs::OutputsBuilder;
 pub use par_do::{ParDo, ParDoOutputs};
+
+pub(crate) use par_do::{DeclaredTag, outputs_of};

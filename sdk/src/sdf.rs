@@ -1,5 +1,4 @@
-//! The pure parts of splittable DoFns: what a piece of work is, how it is claimed and split, and how far its event
-//! time has come. Nothing here knows a runner, a lock or a thread.
+//! Splittable DoFns: what a piece of work is, how it is claimed and split, and how far its event time has come.
 //!
 //! A **restriction** describes work on one element, such as the offsets `[0, 100)` of a file. A
 //! [`RestrictionTracker`] hands that work out: the DoFn claims one position after the other, and the runner may at any
@@ -26,17 +25,24 @@
 //! `DoFn`s](https://beam.apache.org/documentation/programming-guide/#splittable-dofns).
 
 mod boundedness;
+mod claims;
+mod context;
 mod continuation;
+mod dofn;
 mod estimator;
 mod growable_offset_range;
 mod laws;
 mod offset_range;
 mod offset_range_tracker;
+mod par_do;
 mod progress;
 mod tracker;
 
 pub use boundedness::Boundedness;
+pub use claims::Claims;
+pub use context::SdfContext;
 pub use continuation::Continuation;
+pub use dofn::{PositionOf, RestrictionOf, SplittableDoFn, WatermarkStateOf};
 pub use estimator::{
     BoundedOutOfOrderness, EstimatorKind, Manual, ManualWatermark, Monotonic, Observing, Plain,
     TimestampObserving, WallTime, WatermarkError, WatermarkEstimator,
@@ -45,5 +51,6 @@ pub use growable_offset_range::{EndEstimator, GrowableOffsetRangeTracker};
 pub use laws::{check_estimator_laws, check_tracker_laws};
 pub use offset_range::OffsetRange;
 pub use offset_range_tracker::OffsetRangeTracker;
+pub use par_do::ParDoSplittable;
 pub use progress::Progress;
 pub use tracker::RestrictionTracker;

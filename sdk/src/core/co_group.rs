@@ -35,8 +35,8 @@ macro_rules! co_group {
             #[track_caller]
             fn expand(self, inputs: ($(PCollection<(Ky, $T)>,)+)) -> Self::Out {
                 let site = Location::caller();
-                let tagged = vec![$(
-                    inputs.$n.map(concat!("Tag", stringify!($n)), |(k, v)| (k, $Union::<$($T),+>::$T(v)))
+                let tagged: Vec<PCollection<(Ky, $Union<$($T),+>)>> = vec![$(
+                    inputs.$n.map(concat!("Tag", stringify!($n)), |(k, v)| (k, $Union::$T(v)))
                 ),+];
                 let all = flatten_at(inputs.0.pipeline(), "Flatten", site, tagged);
                 group_by_key_at(&all, "Group", site).map("Lists", |(key, values)| {

@@ -152,4 +152,3 @@ pub(crate) fn combine_per_key_at<K: Key, C: CombineFn>(
     let step = input.pipeline().name(name, site);
     group(input, step, CombineFold(combine), None)
 }
-

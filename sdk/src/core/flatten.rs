@@ -3,11 +3,7 @@
 use std::{panic::Location, sync::Arc};
 
 use crate::{
-    Element, PCollection, Pipeline,
-    batch::Batch,
-    coder_slot::CoderSlot,
-    graph::Op,
-    window::WindowingStrategy,
+    Element, PCollection, Pipeline, batch::Batch, coder_slot::CoderSlot, graph::Op, window::WindowingStrategy,
 };
 
 impl Pipeline {
@@ -40,7 +36,8 @@ pub(crate) fn flatten_at<T: Element>(
 ) -> PCollection<T> {
     let step = pipeline.name(name, site);
     if inputs.iter().any(|pc| !pc.pipeline().is(pipeline)) {
-        pipeline.error(&step, "it flattens collections of another pipeline; build all of it from one `Pipeline`");
+        pipeline
+            .error(&step, "it flattens collections of another pipeline; build all of it from one `Pipeline`");
     }
     let strategy = inputs.first().map_or_else(WindowingStrategy::global, PCollection::windowing);
     for (other, pc) in inputs.iter().map(|pc| (pc.windowing(), pc)).skip(1) {

@@ -128,10 +128,6 @@ impl<'a> ProcessContext<'a> {
         ProcessContext { bundle: BundleContext { scope }, row }
     }
 
-    pub(crate) fn row(&self) -> Row<'a> {
-        self.row
-    }
-
     pub(crate) fn set_row(&mut self, row: Row<'a>) {
         self.row = row;
     }
@@ -163,7 +159,7 @@ impl<'a> ProcessContext<'a> {
     /// function has no window there.
     pub fn side<V: Clone + Send + Sync + 'static>(&self, view: &View<V>) -> Result<V> {
         let StepScope { cx, step, views } = self.bundle.scope;
-        if !views.iter().any(|path| **path == *view.path()) {
+        if !views.iter().any(|path| path == view.path()) {
             return Err(DoFnError::msg(format!(
                 "`{}` reads the side input `{}` and was not given it: add `.side(&view)` where it is applied",
                 step.path(),
@@ -197,4 +193,3 @@ fn options<'a, O: 'static>(scope: StepScope<'a>) -> Result<&'a O> {
         ))
     })
 }
-

@@ -27,7 +27,10 @@ pub struct RunEnv {
 
 impl fmt::Debug for RunEnv {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunEnv").field("parallelism", &self.parallelism).field("checks", &self.checks).finish_non_exhaustive()
+        f.debug_struct("RunEnv")
+            .field("parallelism", &self.parallelism)
+            .field("checks", &self.checks)
+            .finish_non_exhaustive()
     }
 }
 

@@ -98,7 +98,7 @@ pub(super) fn run_slot(slots: &mut [Slot], i: usize, first: usize, cx: &BundleCx
         return Err(PipelineError::cancelled());
     }
     cx.enter(first + i, Phase::Process);
-    with_downstream(slots, i, first, cx, |slot, down| slot.kernel.run(&mut *slot.input, down))
+    with_downstream(slots, i, first, cx, |slot, down| slot.kernel.run(&mut **slot.input, down))
 }
 
 struct Working<'a> {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{BundleCx, Downstream, Kernel, KernelFactory, KernelResult, KernelSpec, Port, Proto, TagPort, TagPortMaker};
+use super::{
+    BundleCx, Downstream, Kernel, KernelFactory, KernelResult, KernelSpec, Port, Proto, TagPort, TagPortMaker,
+};
 use crate::{
     DoFn, DoFnError, Phase, PipelineError, Step, Tag,
     batch::{AnyBatch, Batch, ErasedBatch, Row},
@@ -94,7 +96,8 @@ impl<D: DoFn> Kernel for ParDoKernel<D> {
                     let len = emitter.hold();
                     if let Err(e) = dofn.process(value, &pcx, &mut emitter) {
                         emitter.undo_to(len);
-                        let letter = Failed { element: kept, error: e.to_string(), step: step.path().to_owned() };
+                        let letter =
+                            Failed { element: kept, error: e.to_string(), step: step.path().to_owned() };
                         emitter.emit_to(*tag, letter);
                     }
                     emitter.release();

@@ -38,7 +38,8 @@ impl<T: Element, F: Fn(&T) -> usize + Send> Kernel for PartitionKernel<T, F> {
         for (i, value) in values.drain(..).enumerate() {
             let part = (self.f)(&value);
             let port = self.ports.get_mut(part).ok_or_else(|| {
-                let what = format!("an element belongs to part {part}, but there are only parts 0 to {}", parts - 1);
+                let what =
+                    format!("an element belongs to part {part}, but there are only parts 0 to {}", parts - 1);
                 PipelineError::contract(self.step.clone(), Phase::Process, what)
             })?;
             port.batch.push(value, Row::of(meta, i));

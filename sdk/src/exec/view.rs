@@ -1,6 +1,6 @@
 //! Side inputs: building them, and looking them up.
 
-use std::{any::Any, collections::HashMap, hash::Hash, sync::Arc};
+use std::{any::Any, collections::HashMap, fmt, hash::Hash, sync::Arc};
 
 use super::{
     AnyTable, BundleInput, Downstream, Kernel, KernelResult, KernelSpec, ListFold, Shard,
@@ -23,6 +23,12 @@ pub struct ViewSnapshot {
     pub views: HashMap<Arc<str>, (Arc<dyn WindowFn>, HashMap<Window, ViewValue>)>,
 }
 
+impl fmt::Debug for ViewSnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.views.keys()).finish()
+    }
+}
+
 impl ViewSnapshot {
     /// The value of `view` for a main element in `window`.
     pub(crate) fn get<V: Clone + Send + Sync + 'static>(&self, view: &View<V>, window: &Window) -> Result<V> {
@@ -31,7 +37,10 @@ impl ViewSnapshot {
         })?;
         let side = window_fn.side_window(window.max_timestamp())?;
         let value = values.get(&side).ok_or_else(|| {
-            DoFnError::msg(format!("the side input `{}` is gone for {side}: the element is too late", view.path()))
+            DoFnError::msg(format!(
+                "the side input `{}` is gone for {side}: the element is too late",
+                view.path()
+            ))
         })?;
         match value.downcast_ref::<std::result::Result<V, String>>() {
             Some(Ok(v)) => Ok(v.clone()),
@@ -62,7 +71,9 @@ impl<T: Element> ViewShape<T> for AsSingleton<T> {
         match (elements.len(), elements.pop(), &self.default) {
             (1, Some(one), _) => Ok(one),
             (0, _, Some(default)) => Ok(default.clone()),
-            (0, ..) => Err("a singleton of an empty collection; give it a default by `view_as_singleton_or`".into()),
+            (0, ..) => {
+                Err("a singleton of an empty collection; give it a default by `view_as_singleton_or`".into())
+            }
             (n, ..) => Err(format!(
                 "a singleton of a collection with {n} elements; combine them to one first, or use `view_as_list`"
             )),
@@ -148,7 +159,11 @@ impl<T: Element, S: ViewShape<T>> ViewFactory for ViewOp<T, S> {
     }
 
     fn builder(&self, spec: &KernelSpec) -> Box<dyn Kernel> {
-        Box::new(Builder::<T, S> { step: spec.step.clone(), shape: self.shape.clone(), element: std::marker::PhantomData })
+        Box::new(Builder::<T, S> {
+            step: spec.step.clone(),
+            shape: self.shape.clone(),
+            element: std::marker::PhantomData,
+        })
     }
 
     fn empty(&self) -> ViewValue {
@@ -207,7 +222,11 @@ impl<T: Element, S: ViewShape<T>> Kernel for Builder<T, S> {
 impl<T: Element, S> Builder<T, S> {
     fn elements(&self, table: Box<dyn AnyTable>) -> std::result::Result<Vec<T>, PipelineError> {
         let mut table = table.into_any().downcast::<WindowTable<(), ListFold<T>>>().map_err(|_| {
-            PipelineError::contract(self.step.clone(), Phase::SideInput, "the gathered elements have another type")
+            PipelineError::contract(
+                self.step.clone(),
+                Phase::SideInput,
+                "the gathered elements have another type",
+            )
         })?;
         Ok(table.take_group(&()).unwrap_or_default())
     }

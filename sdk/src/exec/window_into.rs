@@ -99,7 +99,9 @@ pub(crate) struct WithTimestampsFactory<T, F> {
     pub(crate) coder: CoderSlot<T>,
 }
 
-impl<T: Element, F: Fn(&T) -> Timestamp + Clone + Send + 'static> KernelFactory for WithTimestampsFactory<T, F> {
+impl<T: Element, F: Fn(&T) -> Timestamp + Clone + Send + 'static> KernelFactory
+    for WithTimestampsFactory<T, F>
+{
     fn kernel(&self, spec: &KernelSpec) -> Box<dyn Kernel> {
         let out = Port::new(0, &spec.step, &self.coder);
         Box::new(WithTimestampsKernel { step: spec.step.clone(), f: self.f.get(), skew: self.skew, out })

@@ -31,7 +31,8 @@ impl BundleMetrics {
 
     /// The gauge `name` of `step`, set at `now`.
     pub fn gauge(&self, step: &Step, name: &'static str, now: Timestamp) -> Gauge<'_> {
-        let index = self.index(step, name, || MetricValue::Gauge(GaugeValue { value: 0, at: Timestamp::MIN }));
+        let index =
+            self.index(step, name, || MetricValue::Gauge(GaugeValue { value: 0, at: Timestamp::MIN }));
         Gauge { metrics: self, index, now }
     }
 
@@ -42,7 +43,7 @@ impl BundleMetrics {
         }
     }
 
-    fn index(&self, step: &Step, name: &'static str, make: impl FnOnce() -> MetricValue) -> usize {
+    fn index(&self, step: &Step, name: &'static str, make: impl Fn() -> MetricValue) -> usize {
         let mut cells = self.cells.borrow_mut();
         let same = |c: &Cell| std::ptr::eq(c.step.path(), step.path()) && c.name == name;
         match cells.iter().position(same) {

@@ -84,7 +84,9 @@ impl Metrics {
 
     /// The counter `name` of the transform at path `step`; zero when it was never touched.
     pub fn counter(&self, step: &str, name: &str) -> i64 {
-        self.of(step, name).find_map(|v| if let MetricValue::Counter(c) = v { Some(*c) } else { None }).unwrap_or(0)
+        self.of(step, name)
+            .find_map(|v| if let MetricValue::Counter(c) = v { Some(*c) } else { None })
+            .unwrap_or(0)
     }
 
     /// The counters `name` of all transforms together.

@@ -89,7 +89,8 @@ impl<T: Element> PCollection<T> {
         F: Fn(&T) -> Result<O> + Clone + Send + 'static,
     {
         let tag = Tag::<Failed<T>>::new("failed");
-        let parts = self.par_do_with(name, ParDo::of(TryMap { f, tag, types: PhantomData::<fn(T) -> O> }).tag(tag));
+        let parts =
+            self.par_do_with(name, ParDo::of(TryMap { f, tag, types: PhantomData::<fn(T) -> O> }).tag(tag));
         (parts.main(), parts.tagged(tag))
     }
 }

@@ -89,7 +89,8 @@ impl<T: Element> PCollection<T> {
         let mut seen = std::collections::HashMap::new();
         for (inner, at) in names {
             if let Some(first) = seen.insert(inner.clone(), at) {
-                let message = format!("the name `{inner}` is given twice in this run, at {first} and at {at}");
+                let message =
+                    format!("the name `{inner}` is given twice in this run, at {first} and at {at}");
                 self.pipeline.error(&step, message);
             }
         }

@@ -18,11 +18,14 @@ impl<T: Element> PCollection<T> {
     /// Combines all elements to one per window. In the global window an empty collection gives the combination of
     /// nothing; in other windows this is a build error that names the way out. See [`Combine`](crate::Combine).
     #[track_caller]
-    pub fn combine_globally<C: CombineFn<Input = T>>(&self, name: &str, combine: C) -> PCollection<C::Output> {
+    pub fn combine_globally<C: CombineFn<Input = T>>(
+        &self,
+        name: &str,
+        combine: C,
+    ) -> PCollection<C::Output> {
         let input = self.clone();
-        self.pipeline().composite_at(name, Location::caller(), || {
-            core::combine_globally(&input, combine, true)
-        })
+        self.pipeline()
+            .composite_at(name, Location::caller(), || core::combine_globally(&input, combine, true))
     }
 }
 
@@ -44,7 +47,11 @@ impl<K: Key, V: Element> PCollection<(K, V)> {
 
     /// Combines the values of each key, per window.
     #[track_caller]
-    pub fn combine_per_key<C: CombineFn<Input = V>>(&self, name: &str, combine: C) -> PCollection<(K, C::Output)> {
+    pub fn combine_per_key<C: CombineFn<Input = V>>(
+        &self,
+        name: &str,
+        combine: C,
+    ) -> PCollection<(K, C::Output)> {
         core::combine_per_key_at(self, name, Location::caller(), combine)
     }
 }

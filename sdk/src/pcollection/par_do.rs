@@ -40,11 +40,29 @@ pub struct ParDo<D: DoFn> {
     dead_letters: Option<Tag<Failed<D::Input>>>,
 }
 
-struct DeclaredTag {
+/// A further output, before it is in the pipeline.
+pub(crate) struct DeclaredTag {
     name: &'static str,
-    // Adds the output to the pipeline and gives its collection, type-erased.
-    make: Box<dyn FnOnce(&Pipeline, NodeId, WindowingStrategy, bool) -> Box<dyn std::any::Any>>,
+    make: AddOutput,
     port: TagPortMaker,
+}
+
+/// Adds the output to the pipeline and gives its collection, type-erased.
+type AddOutput = Box<dyn FnOnce(&Pipeline, NodeId, WindowingStrategy, bool) -> Box<dyn std::any::Any>>;
+
+impl DeclaredTag {
+    pub(crate) fn new<T: Element>(tag: Tag<T>) -> DeclaredTag {
+        let coder = CoderSlot::<T>::default_of_type();
+        let port = TagPortMaker::new(tag.name(), coder.clone());
+        let make = Box::new(move |p: &Pipeline, node, strategy, bounded| {
+            Box::new(p.output_with::<T>(node, strategy, bounded, coder)) as Box<dyn std::any::Any>
+        });
+        DeclaredTag { name: tag.name(), make, port }
+    }
+
+    pub(crate) fn port(&self) -> &TagPortMaker {
+        &self.port
+    }
 }
 
 impl<D: DoFn> ParDo<D> {
@@ -63,12 +81,7 @@ impl<D: DoFn> ParDo<D> {
     /// Declares a further output. May be called several times.
     #[must_use]
     pub fn tag<T: Element>(mut self, tag: Tag<T>) -> ParDo<D> {
-        let coder = CoderSlot::<T>::default_of_type();
-        let port = TagPortMaker::new(tag.name(), coder.clone());
-        let make = Box::new(move |p: &Pipeline, node, strategy, bounded| {
-            Box::new(p.output_with::<T>(node, strategy, bounded, coder)) as Box<dyn std::any::Any>
-        });
-        self.tags.push(DeclaredTag { name: tag.name(), make, port });
+        self.tags.push(DeclaredTag::new(tag));
         self
     }
 
@@ -179,12 +192,6 @@ impl<T: Element> PCollection<T> {
         let ParDo { dofn, views, tags, dead_letters } = par_do;
         let pipeline = self.pipeline();
         let step = pipeline.name(name, site);
-        let mut seen = std::collections::HashSet::new();
-        for tag in &tags {
-            if !seen.insert(tag.name) {
-                pipeline.error(&step, format!("the output `{}` is declared twice", tag.name));
-            }
-        }
         let coder = CoderSlot::default_of_type();
         let payload = named::payload_of(&dofn);
         let factory = ParDoFactory {
@@ -197,12 +204,29 @@ impl<T: Element> PCollection<T> {
         let op = Op::Element(Arc::new(factory));
         let node =
             pipeline.add_node(NewNode { step: step.clone(), inputs: vec![self.id()], views, op, payload });
-        let (strategy, bounded) = (self.windowing(), self.is_bounded());
-        let main = pipeline.output_with(node, strategy.clone(), bounded, coder);
-        let tagged = tags
-            .into_iter()
-            .map(|t| (t.name, (t.make)(pipeline, node, strategy.clone(), bounded)))
-            .collect();
-        ParDoOutputs { step, main, tagged }
+        outputs_of(self, step, node, coder, tags, self.is_bounded())
     }
+}
+
+/// Adds the outputs of a transform of `input`.
+pub(crate) fn outputs_of<T, O: Element>(
+    input: &PCollection<T>,
+    step: Step,
+    node: NodeId,
+    coder: CoderSlot<O>,
+    tags: Vec<DeclaredTag>,
+    bounded: bool,
+) -> ParDoOutputs<O> {
+    let pipeline = input.pipeline();
+    let mut seen = std::collections::HashSet::new();
+    for tag in &tags {
+        if !seen.insert(tag.name) {
+            pipeline.error(&step, format!("the output `{}` is declared twice", tag.name));
+        }
+    }
+    let strategy = input.windowing();
+    let main = pipeline.output_with(node, strategy.clone(), bounded, coder);
+    let tagged =
+        tags.into_iter().map(|t| (t.name, (t.make)(pipeline, node, strategy.clone(), bounded))).collect();
+    ParDoOutputs { step, main, tagged }
 }

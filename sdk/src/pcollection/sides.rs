@@ -5,7 +5,7 @@ use std::{panic::Location, sync::Arc};
 use super::PCollection;
 use crate::{
     Element, Key,
-    exec::{ViewOp, ViewShape, views},
+    exec::{ViewOp, ViewShape, view as views},
     graph::Op,
     view::{ListView, MapView, MultimapView, View},
 };

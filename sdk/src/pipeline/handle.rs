@@ -162,8 +162,7 @@ impl Pipeline {
     ) -> PCollection<T> {
         let slot = coder.clone();
         let spec = Box::new(move || slot.spec());
-        let id =
-            self.0.borrow_mut().output(node, strategy, bounded, std::any::type_name::<T>(), spec);
+        let id = self.0.borrow_mut().output(node, strategy, bounded, std::any::type_name::<T>(), spec);
         PCollection::new(self.clone(), id, coder)
     }
 

@@ -2,7 +2,12 @@
 
 use std::{fmt, ops::Deref};
 
-use crate::{BundleContext, ClockRef, Timestamp, batch::Row, dofn::StepScope, window::{PaneInfo, Window}};
+use crate::{
+    BundleContext, ClockRef, Timestamp,
+    batch::Row,
+    dofn::StepScope,
+    window::{PaneInfo, Window},
+};
 
 /// The element's timestamp, window and pane, the pipeline's options, and the clock. It has all of [`BundleContext`].
 ///

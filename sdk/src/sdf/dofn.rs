@@ -1,9 +1,7 @@
 //! The trait of splittable DoFns.
 
 use super::{Boundedness, Claims, Continuation, RestrictionTracker, SdfContext, WatermarkEstimator};
-use crate::{
-    BundleContext, Duration, Element, Emitter, ProcessContext, Result, SetupContext,
-};
+use crate::{BundleContext, Duration, Element, Emitter, ProcessContext, Result, SetupContext};
 
 /// The restriction type of a splittable DoFn.
 pub type RestrictionOf<D> = <<D as SplittableDoFn>::Tracker as RestrictionTracker>::Restriction;

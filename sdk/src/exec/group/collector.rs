@@ -28,9 +28,10 @@ impl<K: Key, F: Fold> Collector<K, F> {
         let watermark = cx.group_watermarks.get(self.group).copied().unwrap_or(crate::Timestamp::MIN);
         let mut effects = cx.effects();
         let shard = effects.shards.get_mut(self.group).and_then(Option::as_mut);
-        let tables = shard.and_then(|s| s.as_any().downcast_mut::<WindowTables<K, F>>()).ok_or_else(|| {
-            PipelineError::runner(format!("{} was given no shard to gather into", self.step))
-        })?;
+        let tables =
+            shard.and_then(|s| s.as_any().downcast_mut::<WindowTables<K, F>>()).ok_or_else(|| {
+                PipelineError::runner(format!("{} was given no shard to gather into", self.step))
+            })?;
         let late = tables.fold(batch, watermark, self.lateness);
         batch.clear();
         if late > 0 {

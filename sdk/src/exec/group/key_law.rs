@@ -29,7 +29,9 @@ impl<K: Key> KeyLaw<K> {
             bincode::encode(key, &mut bytes)
                 .map_err(|e| PipelineError::user(self.step.clone(), Phase::Coder, e))?;
             match self.by_key.entry(key.clone()) {
-                Entry::Occupied(e) if *e.get() != bytes => return Err(self.broken("equal keys encode differently")),
+                Entry::Occupied(e) if *e.get() != bytes => {
+                    return Err(self.broken("equal keys encode differently"));
+                }
                 Entry::Occupied(_) => continue,
                 Entry::Vacant(e) => {
                     e.insert(bytes.clone());

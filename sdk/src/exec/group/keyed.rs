@@ -4,13 +4,12 @@ use std::{any::Any, hash::BuildHasher};
 
 use foldhash::fast::FixedState;
 
+use super::key_law::KeyLaw;
 use crate::{
-    Key, Step, Element,
-    Timestamp,
+    Element, Key, Step, Timestamp,
     batch::{BATCH_SIZE, Batch, ErasedBatch, Row},
     exec::{BundleCx, Downstream, Kernel, KernelResult, KeyedBatch},
 };
-use super::key_law::KeyLaw;
 
 /// The state of one key group of one transform.
 pub trait KeyedState: Send {

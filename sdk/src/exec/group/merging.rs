@@ -226,7 +226,10 @@ impl<K: Key, F: Fold> Kernel for MergingRoot<K, F> {
 
     fn run_root(&mut self, input: BundleInput, down: &mut Downstream<'_>) -> KernelResult {
         let BundleInput::KeyGroup { mut state, batches } = input else {
-            return Err(PipelineError::runner(format!("{} was given something else than a key group", self.step)));
+            return Err(PipelineError::runner(format!(
+                "{} was given something else than a key group",
+                self.step
+            )));
         };
         let cx = down.cx();
         let watermark = cx.watermark.unwrap_or(Timestamp::MIN);

@@ -28,10 +28,7 @@ impl<K: Key, F: Fold> WindowRoot<K, F> {
         WindowRoot { step: step.clone(), fold, default_key, out: Port::new(0, step, coder) }
     }
 
-    fn merge(
-        &self,
-        tables: Vec<Box<dyn AnyTable>>,
-    ) -> Result<Option<WindowTable<K, F>>, PipelineError> {
+    fn merge(&self, tables: Vec<Box<dyn AnyTable>>) -> Result<Option<WindowTable<K, F>>, PipelineError> {
         let mut typed = Vec::with_capacity(tables.len());
         for table in tables {
             typed.push(*table.into_any().downcast::<WindowTable<K, F>>().map_err(|_| {
@@ -58,8 +55,11 @@ impl<K: Key, F: Fold> WindowRoot<K, F> {
     }
 
     fn emit(&mut self, window: &Window, table: WindowTable<K, F>, down: &mut Downstream<'_>) -> KernelResult {
-        let meta =
-            Meta::constant(window.max_timestamp(), WindowSet::One(window.clone()), PaneInfo::ON_TIME_AND_ONLY);
+        let meta = Meta::constant(
+            window.max_timestamp(),
+            WindowSet::One(window.clone()),
+            PaneInfo::ON_TIME_AND_ONLY,
+        );
         let WindowTable { accs, times, .. } = table;
         for (key, acc) in accs {
             let ts = if times.is_empty() { None } else { times.get(&key).copied() };
@@ -81,7 +81,10 @@ impl<K: Key, F: Fold> Kernel for WindowRoot<K, F> {
 
     fn run_root(&mut self, input: BundleInput, down: &mut Downstream<'_>) -> KernelResult {
         let BundleInput::Window { window, tables } = input else {
-            return Err(PipelineError::runner(format!("{} was given something else than a window", self.step)));
+            return Err(PipelineError::runner(format!(
+                "{} was given something else than a window",
+                self.step
+            )));
         };
         down.cx().phase(Phase::MergeAccumulators);
         let mut table = self.merge(tables)?.unwrap_or_else(WindowTable::empty);

@@ -10,8 +10,7 @@ use crate::{
     sdf::{RestrictionOf, SplittableDoFn, WatermarkStateOf},
 };
 
-pub(super) type ItemOf<D> =
-    SdfElement<<D as SplittableDoFn>::Input, RestrictionOf<D>, WatermarkStateOf<D>>;
+pub(super) type ItemOf<D> = SdfElement<<D as SplittableDoFn>::Input, RestrictionOf<D>, WatermarkStateOf<D>>;
 
 /// Makes the two kernels of a splittable DoFn.
 pub trait SdfFactory: Send + Sync {

@@ -41,7 +41,9 @@ impl<D: SplittableDoFn> PairKernel<D> {
             for restriction in parts {
                 let size = self.dofn.size(&element, &restriction, &cx).map_err(failed(Phase::Split))?;
                 if !(size >= 0.0 && size.is_finite()) {
-                    let what = DoFnError::msg(format!("the size of a restriction must not be below zero, but is {size}"));
+                    let what = DoFnError::msg(format!(
+                        "the size of a restriction must not be below zero, but is {size}"
+                    ));
                     return Err((Phase::Split, what));
                 }
                 bundle.phase(Phase::Watermark);
@@ -56,8 +58,14 @@ impl<D: SplittableDoFn> PairKernel<D> {
         let items = made.map_err(|(phase, e)| PipelineError::user(self.step.clone(), phase, e))?;
         for (restriction, state, size) in items {
             let watermark = row.time();
-            let item =
-                ItemOf::<D> { element: element.clone(), restriction, state, size, watermark, truncated: false };
+            let item = ItemOf::<D> {
+                element: element.clone(),
+                restriction,
+                state,
+                size,
+                watermark,
+                truncated: false,
+            };
             self.out.batch.push(item, row);
         }
         self.out.flush_full(down)

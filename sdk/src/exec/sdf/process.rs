@@ -98,8 +98,8 @@ impl<D: SplittableDoFn> ProcessKernel<D> {
         let pcx = ProcessContext::new(StepScope { cx, step, views }, row);
         let rules = EmitRules { step, skew: dofn.allowed_timestamp_skew(), phase: Phase::Process };
         let observing = <<D::Estimator as WatermarkEstimator>::Kind as EstimatorKind<D::Estimator>>::OBSERVES;
-        let mut emitter = Emitter::new(out, tags, down.reborrow(), row, rules)
-            .observing(observing.then_some(&observed));
+        let mut emitter =
+            Emitter::new(out, tags, down.reborrow(), row, rules).observing(observing.then_some(&observed));
         let continuation = dofn
             .process(&shared.element, &claims, &pcx, &mut emitter)
             .map_err(|e| PipelineError::user(step.clone(), Phase::Process, e))?;
@@ -195,4 +195,3 @@ impl<D: SplittableDoFn> Kernel for ProcessKernel<D> {
         self.dofn.teardown(&SetupContext::new(scope)).map_err(self.user(Phase::Teardown))
     }
 }
-

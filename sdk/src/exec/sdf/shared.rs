@@ -10,7 +10,9 @@ use crate::{
     Duration, Phase, PipelineError, Step, Timestamp,
     batch::{Batch, Meta, Row},
     exec::{Residual, SplitOutcome, SplitPoint},
-    sdf::{Progress, RestrictionOf, RestrictionTracker, SplittableDoFn, WatermarkEstimator, WatermarkStateOf},
+    sdf::{
+        Progress, RestrictionOf, RestrictionTracker, SplittableDoFn, WatermarkEstimator, WatermarkStateOf,
+    },
 };
 
 /// The tracker and the estimator, under one lock.

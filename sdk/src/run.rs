@@ -1,0 +1,11 @@
+//! Running a pipeline: runners, and the handle on a run.
+
+mod handle;
+mod result;
+mod runner;
+mod shared;
+
+pub use handle::RunHandle;
+pub use result::{RunOutcome, RunResult, RunState};
+pub use runner::Runner;
+pub use shared::{RunControl, RunShared};
