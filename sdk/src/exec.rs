@@ -39,7 +39,7 @@ pub use instance::{Slot, StageInstance};
 pub use kernel::{Kernel, KernelFactory, KernelResult, KernelSpec};
 pub use sdf::{SdfElement, SdfFactory};
 pub use terminal::Boundary;
-pub use view::{ViewFactory, ViewSnapshot, ViewValue};
+pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewValue};
 
 pub(crate) use create::CreateFactory;
 pub(crate) use element_wise::{FilterFactory, FlatMapFactory, MapFactory};

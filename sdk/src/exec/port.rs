@@ -145,11 +145,13 @@ impl TagPort {
     }
 }
 
+type MakePort = dyn Fn(usize, &Step) -> Box<dyn ErasedPort> + Send + Sync;
+
 /// Makes the port of a tagged output for each new kernel.
 #[derive(Clone)]
 pub(crate) struct TagPortMaker {
     pub(crate) tag: &'static str,
-    make: std::sync::Arc<dyn Fn(usize, &Step) -> Box<dyn ErasedPort> + Send + Sync>,
+    make: std::sync::Arc<MakePort>,
 }
 
 impl TagPortMaker {

@@ -16,11 +16,14 @@ use crate::{
 /// A side input that was built: a `Result<V, String>` inside, since what is wrong with it is an error where it is read.
 pub type ViewValue = Arc<dyn Any + Send + Sync>;
 
+/// A side input's window function, and its windows that are ready.
+pub type ReadyView = (Arc<dyn WindowFn>, HashMap<Window, ViewValue>);
+
 /// The side inputs that a bundle may read.
 #[derive(Clone, Default)]
 pub struct ViewSnapshot {
     /// For each view by path: its window function, and the windows that are ready.
-    pub views: HashMap<Arc<str>, (Arc<dyn WindowFn>, HashMap<Window, ViewValue>)>,
+    pub views: HashMap<Arc<str>, ReadyView>,
 }
 
 impl fmt::Debug for ViewSnapshot {

@@ -57,7 +57,7 @@ impl<'a, D: SplittableDoFn> Claims<'a, D> {
         if self.cx.control.checkpoint_requested() || self.cx.control.is_cancelled() {
             return true;
         }
-        if claimed % LOOK_EVERY != 0 {
+        if !claimed.is_multiple_of(LOOK_EVERY) {
             return false;
         }
         let limits = &self.cx.limits;

@@ -38,9 +38,9 @@ pub trait TestStreamSource: Send + Sync {
 /// let clicks = p.apply(
 ///     "Clicks",
 ///     TestStream::new()
-///         .add_at("early".to_owned(), at(3))
+///         .element_at("early".to_owned(), at(3))
 ///         .advance_watermark_to(at(10))
-///         .add_at("late".to_owned(), at(4))
+///         .element_at("late".to_owned(), at(4))
 ///         .advance_processing_time(Duration::from_secs(60)),
 /// );
 /// ```
@@ -73,20 +73,20 @@ impl<T: Element> TestStream<T> {
 
     /// An element arrives, with the watermark as its timestamp.
     #[must_use]
-    pub fn add(self, value: T) -> TestStream<T> {
+    pub fn element(self, value: T) -> TestStream<T> {
         let at = self.watermark;
-        self.add_at(value, at)
+        self.element_at(value, at)
     }
 
     /// An element arrives.
     #[must_use]
-    pub fn add_at(self, value: T, timestamp: Timestamp) -> TestStream<T> {
-        self.add_all([(value, timestamp)])
+    pub fn element_at(self, value: T, timestamp: Timestamp) -> TestStream<T> {
+        self.elements([(value, timestamp)])
     }
 
     /// Elements arrive together, as one bundle.
     #[must_use]
-    pub fn add_all(mut self, values: impl IntoIterator<Item = (T, Timestamp)>) -> TestStream<T> {
+    pub fn elements(mut self, values: impl IntoIterator<Item = (T, Timestamp)>) -> TestStream<T> {
         let values: Vec<_> = values.into_iter().collect();
         if let Some((_, at)) = values.iter().find(|(_, at)| *at >= Timestamp::MAX) {
             self.errors.push(format!("an element cannot have the timestamp {at}: time ends there"));
