@@ -24,8 +24,8 @@ use crate::{
 ///     .apply("Coldest", Min::globally().by(float_order).without_defaults());
 /// # p.build().unwrap();
 /// ```
-/// Of an empty collection in the global window the least element is `None`; `without_defaults` gives no element, and
-/// so needs no `Option`. (Beam's Java SDK gives the greatest integer, which may be mistaken for data.) Of several elements
+/// Of an empty collection in the global window the least element is `None`; `without_defaults` gives no element, and so
+/// needs no `Option`. (Beam's Java SDK gives the greatest integer, which may be mistaken for data.) Of several elements
 /// that are the least by the order in use, an arbitrary one is taken. NaN: see [`float_order`](crate::float_order).
 ///
 /// Source: Beam's `Min`.
