@@ -72,6 +72,7 @@ pub struct BundleCx {
     metrics: BundleMetrics,
     at: Cell<Option<(usize, Phase)>>,
     depth: Cell<u32>,
+    claims: Cell<u64>,
 }
 
 impl BundleCx {
@@ -89,6 +90,7 @@ impl BundleCx {
             metrics: BundleMetrics::default(),
             at: Cell::new(None),
             depth: Cell::new(0),
+            claims: Cell::new(0),
         }
     }
 
@@ -100,6 +102,15 @@ impl BundleCx {
     /// The bundle's metrics.
     pub fn metrics(&self) -> &BundleMetrics {
         &self.metrics
+    }
+
+    /// How many positions splittable DoFns have claimed.
+    pub fn claims(&self) -> u64 {
+        self.claims.get()
+    }
+
+    pub(crate) fn add_claims(&self, n: u64) {
+        self.claims.set(self.claims.get().saturating_add(n));
     }
 
     /// Everything that the bundle did.
