@@ -62,11 +62,11 @@ type Item<D> = SdfElement<<D as SplittableDoFn>::Input, RestrictionOf<D>, Waterm
 /// assert_eq!(count.watermark(), Timestamp::from_secs(2));
 ///
 /// count.split_at(1, 0.5)?; // one more claim, then the rest is halved, and the first half is done
-/// assert_eq!(count.output(), [3, 4, 5, 6]);
-/// assert_eq!(count.restrictions(), [OffsetRange::new(7, 10)]);
+/// assert_eq!(count.output(), [3, 4, 5]);
+/// assert_eq!(count.restrictions(), [OffsetRange::new(6, 10)]);
 ///
 /// count.run_to_end()?;
-/// assert_eq!(count.output(), [7, 8, 9]);
+/// assert_eq!(count.output(), [6, 7, 8, 9]);
 /// assert_eq!(count.watermark(), Timestamp::MAX);
 ///
 /// SdfTester::of(CountUp).element(10).check_laws().unwrap();

@@ -43,7 +43,8 @@ where
     /// Checks the DoFn on its element against the laws, and returns the first that is broken, in words. The work is done
     /// once without any split; then again with a split after each number of claims at the fractions 0, 1/4, 1/2, 3/4
     /// and 1, with one after every claim, and in the parts of its own `split`:
-    /// - all parts together give the same outputs with the same timestamps, as often;
+    /// - all parts together give the same outputs with the same timestamps, as often, each part done by an instance of its
+    ///   own;
     /// - the watermark does not go back, and an estimator made again from its state says what it said before;
     /// - what a part emits does not lie behind the watermark that it held when it began (not for an estimator that
     ///   follows the clock, nor after [`allow_late`](SdfTester::allow_late));
@@ -138,6 +139,8 @@ where
         let others = self.parts.len() - 1;
         self.clock.advance(part.delay);
         let end = self.work(split).map_err(|e| e.to_string())?;
+        // What is left may be done by another worker: nothing may live on in the instance.
+        self.teardown().map_err(|e| e.to_string())?;
         let held = part.batch.values.first().map_or(Timestamp::MIN, |item| item.watermark);
         let emitted = self.output_with_times();
         if !self.late_allowed
