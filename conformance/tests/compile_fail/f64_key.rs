@@ -1,6 +1,7 @@
 //! A float is no key: NaN differs from itself.
-use purlin_sdk::Pipeline;
+use purlin_sdk::{PCollection, Pipeline};
 
 fn main() {
-    Pipeline::new().create("Pairs", [(1.0_f64, 1_i64)]).group_by_key("Group");
+    let pairs: PCollection<(f64, i64)> = Pipeline::new().create("Pairs", []);
+    pairs.group_by_key("Group");
 }
