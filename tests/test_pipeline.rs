@@ -89,10 +89,9 @@ fn tagged_outputs_can_be_asserted_on() {
     let parts = p.create("Numbers", [1_i64, 5]).par_do_with(
         "Split",
         ParDo::from_fn(|n, _, out: &mut Emitter<'_, i64>| {
-            if n < 3 {
-                out.emit_to(SMALL, n)
-            } else {
-                out.emit(n)
+            match n {
+                ..3 => out.emit_to(SMALL, n),
+                _ => out.emit(n),
             }
             Ok(())
         })
