@@ -1,13 +1,16 @@
 //! `DoFnTester`.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
 use purlin_sdk::{
-    BundleContext, BundleEmitter, DoFn, DoFnError, Emitter, ErrorKind, Failed, ManualClock, Phase, Pipeline,
-    ProcessContext, Result, SetupContext, Tag, Timestamp, View,
+    BundleContext, BundleEmitter, DoFn, DoFnError, Emitter, ErrorKind, Failed, ListView, ManualClock,
+    MapView, Phase, Pipeline, ProcessContext, Result, SetupContext, Tag, Timestamp, View,
     testing::DoFnTester,
     window::{PaneInfo, PaneTiming, Window},
 };
@@ -227,4 +230,36 @@ fn what_was_not_given_is_told() {
     let error =
         DoFnTester::of(Where { rate: rate.clone() }).side(&rate, 1).process(1).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("options of type `alloc::string::String`"), "{error}");
+}
+
+/// Looks elements up.
+#[derive(Clone)]
+struct LookUp {
+    names: View<MapView<i64, String>>,
+    allowed: View<ListView<i64>>,
+}
+
+impl DoFn for LookUp {
+    type Input = i64;
+    type Output = String;
+
+    fn process(&mut self, x: i64, cx: &ProcessContext<'_>, out: &mut Emitter<'_, String>) -> Result {
+        let name = cx.side(&self.names)?.get(&x).cloned();
+        if cx.side(&self.allowed)?.contains(&x) {
+            out.emit_all(name);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn lists_and_maps_are_given_as_such() {
+    let p = Pipeline::new();
+    let names = p.create("Names", [(1_i64, String::new())]).view_as_map("NamesMap");
+    let allowed = p.create("Allowed", [1_i64]).view_as_list("AllowedList");
+    let mut look_up = DoFnTester::of(LookUp { names: names.clone(), allowed: allowed.clone() })
+        .side(&names, HashMap::from([(1, "one".to_owned()), (2, "two".to_owned())]).into())
+        .side(&allowed, vec![2, 3].into());
+    look_up.process_bundle([1, 2, 3]).unwrap();
+    assert_eq!(look_up.main(), ["two"]);
 }

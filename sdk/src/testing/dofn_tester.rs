@@ -65,7 +65,8 @@ impl<D: DoFn> DoFnTester<D> {
         }
     }
 
-    /// Gives it a side input, with the same value for every window. The view is made by a pipeline that need not run.
+    /// Gives it a side input, with the same value for every window. The view is made by a pipeline that need not run; a
+    /// list, map or multimap is made from a `Vec` or `HashMap` by `.into()`.
     #[must_use]
     pub fn side<V: Clone + Send + Sync + 'static>(self, view: &View<V>, value: V) -> DoFnTester<D> {
         self.side_in(Window::Global, view, value)

@@ -149,8 +149,19 @@ impl<D: SplittableDoFn> SdfTester<D> {
 
     /// Gives `process` a side input, with the same value for every window.
     #[must_use]
-    pub fn side<V: Clone + Send + Sync + 'static>(mut self, view: &View<V>, value: V) -> SdfTester<D> {
-        self.settings.sides.set(view, Window::Global, value);
+    pub fn side<V: Clone + Send + Sync + 'static>(self, view: &View<V>, value: V) -> SdfTester<D> {
+        self.side_in(Window::Global, view, value)
+    }
+
+    /// Gives `process` a side input with a value for one window: for elements whose window ends in it.
+    #[must_use]
+    pub fn side_in<V: Clone + Send + Sync + 'static>(
+        mut self,
+        window: impl Into<Window>,
+        view: &View<V>,
+        value: V,
+    ) -> SdfTester<D> {
+        self.settings.sides.set(view, window.into(), value);
         self
     }
 

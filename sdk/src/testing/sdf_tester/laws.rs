@@ -250,3 +250,20 @@ fn places(claims: u64) -> Vec<u64> {
     let middle = (0..between).map(|i| edge + 1 + i * step);
     (1..=edge).chain(middle).chain(claims - edge + 1..=claims).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::places;
+
+    #[test]
+    fn splits_are_tried_at_both_ends_and_between() {
+        assert_eq!(places(0), [0; 0]);
+        assert_eq!(places(3), [1, 2, 3]);
+        for claims in [24, 25, 26, 100, 1_000_000] {
+            let at = places(claims);
+            assert_eq!(at.len(), 24);
+            assert!(at.is_sorted_by(|a, b| a < b), "{at:?}");
+            assert_eq!((at[0], at[23]), (1, claims));
+        }
+    }
+}
