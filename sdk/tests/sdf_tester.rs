@@ -4,7 +4,7 @@ use purlin_sdk::{
     Clock, Duration, Emitter, ErrorKind, ManualClock, ProcessContext, Result, Tag, Timestamp,
     sdf::{
         Boundedness, Claims, Continuation, Manual, Monotonic, OffsetRange, OffsetRangeTracker, SdfContext,
-        SplittableDoFn,
+        SplittableDoFn, WallTime,
     },
     testing::SdfTester,
 };
@@ -302,4 +302,69 @@ fn work_without_an_end_is_drained() {
 
     let error = SdfTester::of(Endless).element(()).check_laws().unwrap_err();
     assert!(error.contains("there is no end"), "{error}");
+}
+
+/// Emits numbers at the element's own time, while its watermark is the clock.
+#[derive(Clone)]
+struct ByTheClock;
+
+impl SplittableDoFn for ByTheClock {
+    type Input = i64;
+    type Output = i64;
+    type Tracker = OffsetRangeTracker;
+    type Estimator = WallTime;
+
+    fn initial_restriction(&self, n: &i64, _: &SdfContext<'_>) -> Result<OffsetRange> {
+        Ok(OffsetRange::new(0, *n))
+    }
+
+    fn new_tracker(&self, _: &i64, r: OffsetRange, _: &SdfContext<'_>) -> Result<OffsetRangeTracker> {
+        Ok(OffsetRangeTracker::new(r))
+    }
+
+    fn initial_watermark_state(&self, _: &i64, _: &OffsetRange, cx: &SdfContext<'_>) -> Result<Timestamp> {
+        Ok(cx.timestamp())
+    }
+
+    fn new_watermark_estimator(
+        &self,
+        state: Timestamp,
+        _: &i64,
+        _: &OffsetRange,
+        cx: &SdfContext<'_>,
+    ) -> Result<WallTime> {
+        Ok(WallTime::new(state, cx.clock()))
+    }
+
+    fn process(
+        &mut self,
+        _: &i64,
+        claims: &Claims<'_, Self>,
+        _: &ProcessContext<'_>,
+        out: &mut Emitter<'_, i64>,
+    ) -> Result<Continuation> {
+        let mut i = claims.restriction().start;
+        while claims.try_claim(i) {
+            out.emit(i);
+            i += 1;
+            if i % 3 == 0 {
+                return Ok(Continuation::Resume(Duration::from_secs(60)));
+            }
+        }
+        Ok(Continuation::Stop)
+    }
+}
+
+#[test]
+fn a_watermark_that_follows_the_clock_may_pass_outputs_and_keeps_the_wait_short() {
+    let clock = ManualClock::at(secs(100));
+    let by_the_clock = || SdfTester::of(ByTheClock).element(7).at(secs(1)).clock(&clock);
+    by_the_clock().check_laws().unwrap();
+    assert_eq!(clock.now(), secs(100), "the laws have a clock of their own");
+
+    let mut waits = by_the_clock();
+    waits.resume().unwrap();
+    assert_eq!(waits.output_with_times(), [0, 1, 2].map(|i| (i, secs(1))));
+    assert_eq!(waits.watermark(), secs(100));
+    assert!(waits.delay().unwrap() < Duration::from_secs(60), "so that the watermark keeps moving");
 }
