@@ -1,1 +1,7 @@
 //! Purlin.
+#![forbid(unsafe_code)]
+
+pub mod testing;
+
+pub use purlin_derive::Outputs;
+pub use purlin_sdk::*;

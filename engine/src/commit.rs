@@ -150,7 +150,10 @@ impl Engine {
                 }
             }
         }
-        // None of the shards was at rest: the tables go.
+        // The others wait for shards that are with bundles.
+        let spare = &mut self.stages[id.0].spare_tables;
+        spare.append(&mut tables);
+        spare.truncate(2 * self.config.parallelism);
     }
 
     fn return_key_group(&mut self, id: StageId, n: usize, keyed: Box<dyn purlin_sdk::exec::KeyedState>) {

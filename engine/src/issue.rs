@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_sdk::{
     ManualClock, PipelineError, Timestamp,
-    exec::{BundleCx, BundleInput, Effects, SdfLimits, ViewSnapshot},
+    exec::{BundleCx, BundleInput, Effects, SdfLimits, Shard, ViewSnapshot},
 };
 
 use crate::{
@@ -70,8 +70,21 @@ impl Engine {
         !self.ready.is_empty()
     }
 
-    /// Whether there are so many bundles to hand out that taking several at once leaves enough for everybody.
-    pub fn is_busy_with_much(&self) -> bool {
+    /// One more bundle for a worker that has one, when there are so many that enough is left for everybody. Never one
+    /// that gathers into a shard: a shard that waits with its bundle would need another in its place.
+    pub fn next_of_many(&mut self) -> Option<Box<Task>> {
+        if !self.is_busy_with_much() {
+            return None;
+        }
+        let plan = self.plan.clone();
+        let id = self.ready.iter().rev().copied().find(|id| {
+            plan.stages[id.0].feeds.is_empty() && self.stages[id.0].has_work() && !self.must_pause(*id)
+        })?;
+        let draft = self.draft(id)?;
+        Some(Box::new(self.start(id, draft)))
+    }
+
+    fn is_busy_with_much(&self) -> bool {
         let enough = 4 * self.config.parallelism;
         let mut bundles = 0;
         for id in &self.ready {
@@ -253,15 +266,18 @@ impl Engine {
         let mut shards_of = Vec::new();
         let mut group_watermarks = Vec::new();
         for (n, feed) in stage.feeds.iter().enumerate() {
-            let shard = match &plan.stages[feed.to.0].root {
+            let mut shard: Option<Box<dyn Shard>> = match &plan.stages[feed.to.0].root {
                 Root::Group(factory) => self.stages[id.0].shards[n].pop().or_else(|| factory.shard()),
                 Root::View(factory, _) => {
                     Some(self.stages[id.0].shards[n].pop().unwrap_or_else(|| factory.shard()))
                 }
                 _ => None,
             };
-            if shard.is_some() {
+            if let Some(shard) = &mut shard {
                 shards_of.push(feed.to);
+                if let Some(table) = self.stages[feed.to.0].spare_tables.pop() {
+                    shard.recycle(table);
+                }
             }
             effects.shards.push(shard);
             group_watermarks.push(self.stages[feed.to.0].progress.input());

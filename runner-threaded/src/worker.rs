@@ -92,17 +92,16 @@ impl Worker {
 
     /// Takes a few bundles more when there is plenty, so that the lock is taken less often.
     fn take_more(&mut self, engine: &mut Engine) {
-        if self.run.stealers.len() > 1 && !engine.is_busy_with_much() {
-            if engine.has_ready_work() && self.run.idle.load(Ordering::Relaxed) > 0 {
-                self.run.news.notify_one();
+        let others = self.run.stealers.len() > 1;
+        while others && self.mine.len() < TAKE - 1 {
+            match engine.next_of_many() {
+                Some(task) => self.mine.push(task),
+                None => break,
             }
-            return;
         }
-        for _ in 1..TAKE {
-            match engine.next(self.run.clock.now()) {
-                Next::Task(task) => self.mine.push(task),
-                _ => break,
-            }
+        let more = !self.mine.is_empty() || engine.has_ready_work();
+        if more && self.run.idle.load(Ordering::Relaxed) > 0 {
+            self.run.news.notify_one();
         }
     }
 

@@ -16,4 +16,4 @@ pub use with_timestamps::WithTimestamps;
 
 pub(crate) use combine::{combine_globally, combine_per_key_at};
 pub(crate) use flatten::flatten_at;
-pub(crate) use group_by_key::group_by_key_at;
+pub(crate) use group_by_key::{group_by_key_at, group_unchecked};

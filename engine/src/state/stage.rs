@@ -7,7 +7,7 @@ use std::{
 
 use purlin_sdk::{
     Timestamp,
-    exec::{Shard, StageInstance, ViewValue},
+    exec::{AnyTable, Shard, StageInstance, ViewValue},
     window::Window,
 };
 
@@ -35,6 +35,8 @@ pub(crate) struct StageState {
     pub(crate) closing: Vec<Closing>,
     /// A grouping's windows that can be emitted.
     pub(crate) closed: VecDeque<Closing>,
+    /// A grouping's emptied tables, for shards to use again.
+    pub(crate) spare_tables: Vec<Box<dyn AnyTable>>,
     pub(crate) key_groups: Vec<KeyGroup>,
     /// Key groups that should get a bundle.
     pub(crate) ready_groups: BTreeSet<usize>,
@@ -59,6 +61,7 @@ impl StageState {
             windows: BTreeMap::new(),
             closing: Vec::new(),
             closed: VecDeque::new(),
+            spare_tables: Vec::new(),
             key_groups: Vec::new(),
             ready_groups: BTreeSet::new(),
             due_groups: BTreeSet::new(),

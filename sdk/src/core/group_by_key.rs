@@ -26,16 +26,26 @@ pub(super) fn group<K: Key, F: Fold>(
     fold: F,
     default_key: Option<K>,
 ) -> PCollection<(K, F::Output)> {
-    let pipeline = input.pipeline();
-    let strategy = input.windowing();
-    if !input.is_bounded() && strategy.window_fn.is_global() {
-        pipeline.error(
+    if !input.is_bounded() && input.windowing().window_fn.is_global() {
+        input.pipeline().error(
             &step,
             "it groups an unbounded collection in the global window, whose end never comes, so nothing could ever come \
              out. Three ways out: put the elements into windows by `window_into` (fixed, sliding, sessions); set a \
              trigger that fires before the end; or read a bounded input",
         );
     }
+    group_unchecked(input, step, fold, default_key)
+}
+
+/// Adds a grouping, also one whose end may never come: for assertions, which wait for the end of a run.
+pub(crate) fn group_unchecked<K: Key, F: Fold>(
+    input: &PCollection<(K, F::Input)>,
+    step: Step,
+    fold: F,
+    default_key: Option<K>,
+) -> PCollection<(K, F::Output)> {
+    let pipeline = input.pipeline();
+    let strategy = input.windowing();
     let coder = CoderSlot::default_of_type();
     let op = GroupOp::<K, F>::new(fold, strategy.clone(), default_key, coder.clone());
     let node = pipeline.add(step, vec![input.id()], Op::Group(Arc::new(op)));

@@ -73,6 +73,7 @@ pub struct BundleCx {
     at: Cell<Option<(usize, Phase)>>,
     depth: Cell<u32>,
     emitted: Cell<u64>,
+    claims: Cell<u64>,
 }
 
 impl BundleCx {
@@ -91,6 +92,7 @@ impl BundleCx {
             at: Cell::new(None),
             depth: Cell::new(0),
             emitted: Cell::new(0),
+            claims: Cell::new(0),
         }
     }
 
@@ -102,6 +104,15 @@ impl BundleCx {
     /// The bundle's metrics.
     pub fn metrics(&self) -> &BundleMetrics {
         &self.metrics
+    }
+
+    /// How many positions splittable DoFns have claimed.
+    pub fn claims(&self) -> u64 {
+        self.claims.get()
+    }
+
+    pub(crate) fn add_claims(&self, n: u64) {
+        self.claims.set(self.claims.get().saturating_add(n));
     }
 
     /// Everything that the bundle did.

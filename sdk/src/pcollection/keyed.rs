@@ -29,7 +29,8 @@ impl<T: Element> PCollection<T> {
     }
 }
 
-impl<K: Key, V: Element> PCollection<(K, V)> {
+// That `K` is a key is asked by each method and not here: only then does the compiler say what a key needs.
+impl<K: Element, V: Element> PCollection<(K, V)> {
     /// Replaces each value; keys stay.
     #[track_caller]
     pub fn map_values<W: Element, F>(&self, name: &str, f: F) -> PCollection<(K, W)>
@@ -41,7 +42,10 @@ impl<K: Key, V: Element> PCollection<(K, V)> {
 
     /// All values of each key, per window.
     #[track_caller]
-    pub fn group_by_key(&self, name: &str) -> PCollection<(K, Grouped<V>)> {
+    pub fn group_by_key(&self, name: &str) -> PCollection<(K, Grouped<V>)>
+    where
+        K: Key,
+    {
         core::group_by_key_at(self, name, Location::caller())
     }
 
@@ -51,7 +55,10 @@ impl<K: Key, V: Element> PCollection<(K, V)> {
         &self,
         name: &str,
         combine: C,
-    ) -> PCollection<(K, C::Output)> {
+    ) -> PCollection<(K, C::Output)>
+    where
+        K: Key,
+    {
         core::combine_per_key_at(self, name, Location::caller(), combine)
     }
 }

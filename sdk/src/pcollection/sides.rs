@@ -60,16 +60,23 @@ impl<T: Element> PCollection<T> {
     }
 }
 
-impl<K: Key, V: Element> PCollection<(K, V)> {
+// As for groupings: that `K` is a key is asked by each method.
+impl<K: Element, V: Element> PCollection<(K, V)> {
     /// One value a key, per window. Reading it when a key is there twice is an error.
     #[track_caller]
-    pub fn view_as_map(&self, name: &str) -> View<MapView<K, V>> {
+    pub fn view_as_map(&self, name: &str) -> View<MapView<K, V>>
+    where
+        K: Key,
+    {
         self.view_at(name, Location::caller(), views::AsMap)
     }
 
     /// All values of each key, per window.
     #[track_caller]
-    pub fn view_as_multimap(&self, name: &str) -> View<MultimapView<K, V>> {
+    pub fn view_as_multimap(&self, name: &str) -> View<MultimapView<K, V>>
+    where
+        K: Key,
+    {
         self.view_at(name, Location::caller(), views::AsMultimap)
     }
 }

@@ -107,6 +107,7 @@ impl<'a, D: SplittableDoFn> Claims<'a, D> {
 
     pub(crate) fn settle(&self) {
         self.observe(&mut self.shared.lock());
+        self.cx.add_claims(self.claimed.get());
     }
 }
 

@@ -11,6 +11,13 @@ impl<T> ListView<T> {
     }
 }
 
+/// For tests that give a DoFn its side input themselves.
+impl<T> From<Vec<T>> for ListView<T> {
+    fn from(values: Vec<T>) -> ListView<T> {
+        ListView::new(values)
+    }
+}
+
 impl<T> Clone for ListView<T> {
     fn clone(&self) -> ListView<T> {
         ListView(Arc::clone(&self.0))
@@ -47,6 +54,13 @@ impl<K: Eq + Hash, V> MapView<K, V> {
     }
 }
 
+/// For tests that give a DoFn its side input themselves.
+impl<K: Eq + Hash, V> From<HashMap<K, V>> for MapView<K, V> {
+    fn from(map: HashMap<K, V>) -> MapView<K, V> {
+        MapView::new(map)
+    }
+}
+
 impl<K, V> Deref for MapView<K, V> {
     type Target = HashMap<K, V>;
     fn deref(&self) -> &HashMap<K, V> {
@@ -80,6 +94,13 @@ impl<K: Eq + Hash, V> MultimapView<K, V> {
         K: Borrow<Q>,
     {
         self.0.get(key).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// For tests that give a DoFn its side input themselves.
+impl<K: Eq + Hash, V> From<HashMap<K, Vec<V>>> for MultimapView<K, V> {
+    fn from(map: HashMap<K, Vec<V>>) -> MultimapView<K, V> {
+        MultimapView::new(map)
     }
 }
 
