@@ -21,6 +21,7 @@ pub(crate) struct Builder {
 
 struct Scope {
     path: String,
+    site: Option<&'static Location<'static>>,
     names: HashMap<String, &'static Location<'static>>,
 }
 
@@ -43,13 +44,15 @@ pub(crate) struct NewNode {
 
 impl Builder {
     pub(crate) fn new(options: Arc<dyn Any + Send + Sync>) -> Builder {
-        let top = Scope { path: String::new(), names: HashMap::new() };
+        let top = Scope { path: String::new(), site: None, names: HashMap::new() };
         Builder { nodes: Vec::new(), collections: Vec::new(), errors: Vec::new(), scopes: vec![top], options }
     }
 
     /// Takes the name in the scope at work, and gives the step. A name taken twice is an error that shows both lines.
     pub(crate) fn name(&mut self, name: &str, site: &'static Location<'static>) -> Step {
         let Some(scope) = self.scopes.last_mut() else { return Step::new(name, site) };
+        // What a transform of the library is made of was built where the user applied it.
+        let site = scope.site.filter(|_| is_library(site.file())).unwrap_or(site);
         let path = if scope.path.is_empty() { name.to_owned() } else { format!("{}/{name}", scope.path) };
         let step = Step::new(path, site);
         if name.is_empty() {
@@ -67,7 +70,8 @@ impl Builder {
     }
 
     pub(crate) fn enter(&mut self, step: &Step) {
-        self.scopes.push(Scope { path: step.path().to_owned(), names: HashMap::new() });
+        let (path, site) = (step.path().to_owned(), Some(step.site()));
+        self.scopes.push(Scope { path, site, names: HashMap::new() });
     }
 
     pub(crate) fn leave(&mut self) {
@@ -144,4 +148,12 @@ impl Builder {
         BuildErrors::check(errors)?;
         Ok(Graph { nodes: self.nodes.clone(), collections, options: self.options.clone() })
     }
+}
+
+/// Whether a source file belongs to the SDK or the transform library, in this workspace or in a registry.
+fn is_library(file: &str) -> bool {
+    let here = file!();
+    let sdk = here.strip_suffix("src/pipeline/builder.rs").unwrap_or(here);
+    let transforms = sdk.replace("sdk", "transforms");
+    file.starts_with(sdk) || file.starts_with(&transforms)
 }
