@@ -7,6 +7,10 @@
 
 pub mod cases;
 mod committed;
+mod meeting;
+mod offset_source;
 pub mod runners;
 
 pub use committed::{Committed, Seen};
+pub use meeting::Meeting;
+pub use offset_source::{Estimate, Offset, OffsetSource, Offsets};
