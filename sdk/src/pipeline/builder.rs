@@ -21,6 +21,8 @@ pub(crate) struct Builder {
 
 struct Scope {
     path: String,
+    /// Where the composite was applied.
+    site: Option<&'static Location<'static>>,
     names: HashMap<String, &'static Location<'static>>,
 }
 
@@ -43,7 +45,7 @@ pub(crate) struct NewNode {
 
 impl Builder {
     pub(crate) fn new(options: Arc<dyn Any + Send + Sync>) -> Builder {
-        let top = Scope { path: String::new(), names: HashMap::new() };
+        let top = Scope { path: String::new(), site: None, names: HashMap::new() };
         Builder { nodes: Vec::new(), collections: Vec::new(), errors: Vec::new(), scopes: vec![top], options }
     }
 
@@ -67,7 +69,15 @@ impl Builder {
     }
 
     pub(crate) fn enter(&mut self, step: &Step) {
-        self.scopes.push(Scope { path: step.path().to_owned(), names: HashMap::new() });
+        self.scopes.push(Scope {
+            path: step.path().to_owned(),
+            site: Some(step.site()),
+            names: HashMap::new(),
+        });
+    }
+
+    pub(crate) fn scope_site(&self) -> Option<&'static Location<'static>> {
+        self.scopes.last()?.site
     }
 
     pub(crate) fn leave(&mut self) {
