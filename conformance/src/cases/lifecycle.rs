@@ -145,10 +145,7 @@ fn check_order(calls: &[Call]) {
     assert_eq!(calls.first(), Some(&Setup), "{calls:?}");
     assert_eq!(calls.last(), Some(&Teardown), "{calls:?}");
     for pair in calls.windows(2) {
-        let fits = matches!(
-            pair,
-            [Setup | Finish, Start | Teardown] | [Start | Process, Process | Finish]
-        );
+        let fits = matches!(pair, [Setup | Finish, Start | Teardown] | [Start | Process, Process | Finish]);
         assert!(fits, "{pair:?} in {calls:?}");
     }
 }
@@ -220,7 +217,11 @@ pub fn b167_teardown_after_a_failure(runner: &dyn Runner) {
             for calls in failed.iter().chain(&other.instances()) {
                 assert_eq!(calls.first(), Some(&Call::Setup), "{how:?} in {call:?}: {calls:?}");
                 let torn_down = calls.iter().filter(|c| **c == Call::Teardown).count();
-                assert_eq!((torn_down, calls.last()), (1, Some(&Call::Teardown)), "{how:?} in {call:?}: {calls:?}");
+                assert_eq!(
+                    (torn_down, calls.last()),
+                    (1, Some(&Call::Teardown)),
+                    "{how:?} in {call:?}: {calls:?}"
+                );
             }
             for calls in &failed {
                 // After the call that failed there is nothing but the teardown.
@@ -272,7 +273,11 @@ pub fn b168_one_of_eight_setups_fails(runner: &dyn Runner) {
         assert_eq!(instances.len(), 8);
         assert_eq!(instances[3], [Call::Setup, Call::Teardown]);
         for calls in instances {
-            assert_eq!((calls.first(), calls.last()), (Some(&Call::Setup), Some(&Call::Teardown)), "{calls:?}");
+            assert_eq!(
+                (calls.first(), calls.last()),
+                (Some(&Call::Setup), Some(&Call::Teardown)),
+                "{calls:?}"
+            );
             assert_eq!(calls.iter().filter(|c| **c == Call::Teardown).count(), 1, "{calls:?}");
         }
     }

@@ -178,7 +178,12 @@ pub fn b030_drain_ends_unbounded_work(runner: &dyn Runner) {
 
 /// On drain bounded work is finished, without the wait that it asked for.
 pub fn b030_drain_finishes_bounded_work(runner: &dyn Runner) {
-    let source = OffsetSource::new(OffsetRange::new(0, 10), emit_some(5, Duration::from_hours(1))).whole();
+    // A pause at the first call only: one that is asked for after the drain is kept.
+    let pause = emit_some(1, Duration::from_hours(1));
+    let source = OffsetSource::new(OffsetRange::new(0, 10), move |e, at: &dyn Offsets, cx, out| {
+        if at.range().start == 0 { pause(e, at, cx, out) } else { emit_all(e, at, cx, out) }
+    })
+    .whole();
     let drained = drained(runner, 1, source);
     assert_eq!(drained.out, (0..10).collect::<Vec<_>>());
     assert_eq!(drained.sums, [45]);
