@@ -5,6 +5,9 @@ use purlin_sdk::exec::SdfLimits;
 
 use crate::EngineConfig;
 
+/// How many claims a bundle has at most where no time may be looked at, since the same seed must do the same.
+const MOST_CLAIMS: u64 = 4096;
+
 /// Makes the choices that the model leaves open.
 #[derive(Debug)]
 pub(crate) struct Chooser {
@@ -65,12 +68,13 @@ impl Chooser {
                 let fraction = [0.0, 0.0, 0.25, 0.5, 0.75, 1.0][rng.usize(..6)];
                 let split =
                     (rng.u8(..3) > 0).then(|| (1 + u64::from(rng.u8(..8)) * rng.u64(1..40), fraction));
-                SdfLimits { split, ..SdfLimits::default() }
+                // Without a split, work without an end would never come back.
+                SdfLimits { max_claims: Some(MOST_CLAIMS), split, ..SdfLimits::default() }
             }
             None => SdfLimits {
                 max_elements: Some(self.config.bundle_elements as u64),
                 max_time: self.config.bundle_time,
-                split: None,
+                ..SdfLimits::default()
             },
         }
     }

@@ -92,9 +92,11 @@ impl Engine {
                 self.close_windows(feed.to);
             }
         }
+        // What was parked when the drain began does not wait for its time; neither does what would have been.
+        let drained_meanwhile = self.draining && !bundle.draining;
         for residual in residuals {
             let item = Item::residual(residual.batch, residual.hold);
-            if residual.delay > Duration::ZERO {
+            if residual.delay > Duration::ZERO && !drained_meanwhile {
                 self.park(bundle.stage, item, now + residual.delay);
             } else {
                 self.waiting_bytes += item.bytes;

@@ -66,6 +66,8 @@ pub(crate) struct InFlight {
     pub(crate) batches: Vec<(Timestamp, Timestamp)>,
     /// Threads that are splitting it.
     pub(crate) splitting: usize,
+    /// Whether it began when the pipeline was being drained.
+    pub(crate) draining: bool,
 }
 
 /// What to do next.
@@ -171,6 +173,11 @@ impl Engine {
     /// How many bundles are at work.
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
+    }
+
+    /// Whether no bundle is at work, and none that is done still holds the watermark because it is being split.
+    pub fn is_quiet(&self) -> bool {
+        self.in_flight.is_empty() && self.lingering.is_empty()
     }
 
     /// The input and output watermarks of the stage that begins at the transform `path`.

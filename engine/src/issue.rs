@@ -312,6 +312,7 @@ impl Engine {
             key_group,
             batches,
             splitting: 0,
+            draining: self.draining,
         };
         self.in_flight.insert(bundle, in_flight);
         Task { id: bundle, stage: id, plan: self.plan.clone(), input, instance: state.instances.pop(), cx }

@@ -1,6 +1,10 @@
 //! A bundle of work on its way to a worker and back.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use purlin_sdk::{
     PipelineError,
@@ -35,25 +39,44 @@ impl Task {
     /// torn down.
     pub fn run(self) -> Finished {
         let Task { id, stage, plan, input, instance, cx } = self;
-        let mut instance = instance.unwrap_or_else(|| plan.instance(stage));
-        let result = if cx.control.is_cancelled() {
-            Err(PipelineError::cancelled())
-        } else {
-            instance.run(input, &cx)
+        // Making an instance clones what is the user's, and throwing one away drops it: both may panic.
+        let made = match instance {
+            Some(instance) => Ok(instance),
+            None => caught(&plan, stage, || Ok(plan.instance(stage))),
         };
-        match result {
-            Ok(()) => {
-                let (effects, metrics) = cx.into_effects();
-                Finished { id, instance: Some(instance), result: Ok(()), effects, metrics }
+        let result = made.and_then(|mut instance| {
+            let result = if cx.control.is_cancelled() {
+                Err(PipelineError::cancelled())
+            } else {
+                instance.run(input, &cx)
+            };
+            match result {
+                Ok(()) => Ok(instance),
+                Err(error) => {
+                    // The bundle's error is the one to tell, whatever teardown says.
+                    let _ = caught(&plan, stage, || instance.teardown(&cx));
+                    Err(error)
+                }
             }
-            Err(error) => {
-                // The bundle's error is the one to tell, whatever teardown says.
-                let _ = instance.teardown(&cx);
-                let (effects, metrics) = cx.into_effects();
-                Finished { id, instance: None, result: Err(error), effects, metrics }
-            }
-        }
+        });
+        let (effects, metrics) = cx.into_effects();
+        let (instance, result) = match result {
+            Ok(instance) => (Some(instance), Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        Finished { id, instance, result, effects, metrics }
     }
+}
+
+/// Makes a panic of the user's an error of the stage.
+fn caught<R>(
+    plan: &Plan,
+    stage: StageId,
+    work: impl FnOnce() -> Result<R, PipelineError>,
+) -> Result<R, PipelineError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        Err(PipelineError::panic(Some(plan.stages[stage.0].step.clone()), None, &*payload))
+    })
 }
 
 impl fmt::Debug for Task {

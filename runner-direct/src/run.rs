@@ -1,6 +1,7 @@
 //! The runner and its loop.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, PoisonError},
     thread,
     time::Duration,
@@ -110,6 +111,8 @@ impl Runner for DirectRunner {
             checks: Checks { recode: true },
         };
         let engine = Engine::new(&graph, env, config)?;
+        // What DoFns see as processing time is what their finalizers and parked work go by.
+        let clock = engine.stream_clock().map_or(clock, ManualClock::handle);
         let shared = RunShared::new();
         let signal = Arc::new(Signal::default());
         shared.attach(signal.clone());
@@ -119,7 +122,10 @@ impl Runner for DirectRunner {
             .spawn(move || {
                 let shared = run.shared.clone();
                 let note = format!("repeat this run with --seed={seed}");
-                shared.finish(run.finish().map_err(|e| e.with_note(note)));
+                // Whoever waits for the run must hear of its end, also when the fault is the runner's own.
+                let result = catch_unwind(AssertUnwindSafe(|| run.finish()))
+                    .unwrap_or_else(|payload| Err(PipelineError::panic(None, None, &*payload)));
+                shared.finish(result.map_err(|e| e.with_note(note)));
             })
             .map_err(|e| PipelineError::runner(format!("a thread cannot be started: {e}")))?;
         Ok(RunHandle::new(shared))

@@ -94,6 +94,8 @@ impl Runner for ThreadedRunner {
             checks: Checks::default(),
         };
         let engine = Engine::new(&graph, env, self.config.clone())?;
+        // What DoFns see as processing time is what their finalizers and parked work go by.
+        let clock = engine.stream_clock().map_or(clock, ManualClock::handle);
         Run::start(engine, self.config.parallelism, clock, self.clock.clone())
     }
 }

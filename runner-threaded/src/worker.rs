@@ -120,7 +120,7 @@ impl Worker {
 
     /// Nothing to run: splits what is at work, or sleeps.
     fn wait<'a>(&mut self, run: &'a Run, mut engine: MutexGuard<'a, Engine>, until: Option<Timestamp>) {
-        if engine.in_flight() == 0
+        if engine.is_quiet()
             && let (Some(clock), Some(at)) = (&run.virtual_clock, until)
         {
             clock.set(at);
@@ -131,6 +131,10 @@ impl Worker {
         if run.virtual_clock.is_some() {
             // What is parked is due when nothing runs any more; whoever commits last moves the clock.
             timeout = None;
+            if engine.in_flight() == 0 && !engine.is_quiet() {
+                // A worker that is splitting what is done holds the watermark: time must not go on without it.
+                timeout = Some(LOOK_AGAIN);
+            }
         }
         if !candidates.is_empty() {
             drop(engine);

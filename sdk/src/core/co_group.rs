@@ -1,7 +1,5 @@
 //! Several keyed collections grouped together.
 
-use std::panic::Location;
-
 use serde::{Deserialize, Serialize};
 
 use super::{flatten_at, group_by_key_at};
@@ -34,7 +32,7 @@ macro_rules! co_group {
 
             #[track_caller]
             fn expand(self, inputs: ($(PCollection<(Ky, $T)>,)+)) -> Self::Out {
-                let site = Location::caller();
+                let site = inputs.0.pipeline().scope_site();
                 let tagged: Vec<PCollection<(Ky, $Union<$($T),+>)>> = vec![$(
                     inputs.$n.map(concat!("Tag", stringify!($n)), |(k, v)| (k, $Union::$T(v)))
                 ),+];

@@ -99,7 +99,8 @@ impl<K: Key, C: CombineFn> PTransform<PCollection<(K, C::Input)>> for Combine<C,
 
     #[track_caller]
     fn expand(self, input: PCollection<(K, C::Input)>) -> PCollection<(K, C::Output)> {
-        combine_per_key_at(&input, "Combine", Location::caller(), self.combine)
+        let site = input.pipeline().scope_site();
+        combine_per_key_at(&input, "Combine", site, self.combine)
     }
 }
 
@@ -127,7 +128,7 @@ pub(crate) fn combine_globally<C: CombineFn>(
 ) -> PCollection<C::Output> {
     let keyed = input.map("Pair", |x| ((), x));
     let pipeline = input.pipeline();
-    let step = pipeline.name("Combine", Location::caller());
+    let step = pipeline.name("Combine", pipeline.scope_site());
     let windowing = input.windowing();
     if defaults && !windowing.window_fn.is_global() {
         pipeline.error(

@@ -46,6 +46,8 @@ pub struct Checks {
 pub struct SdfLimits {
     /// Checkpoint at the first claim after this many elements were emitted in the bundle.
     pub max_elements: Option<u64>,
+    /// Checkpoint at about the first claim after this many claims for one element.
+    pub max_claims: Option<u64>,
     /// Checkpoint at the first claim after this long in one bundle.
     pub max_time: Option<std::time::Duration>,
     /// Split at this fraction of what remains, after this many claims.

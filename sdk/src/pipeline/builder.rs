@@ -21,6 +21,7 @@ pub(crate) struct Builder {
 
 struct Scope {
     path: String,
+    /// Where the composite was applied.
     site: Option<&'static Location<'static>>,
     names: HashMap<String, &'static Location<'static>>,
 }
@@ -70,8 +71,15 @@ impl Builder {
     }
 
     pub(crate) fn enter(&mut self, step: &Step) {
-        let (path, site) = (step.path().to_owned(), Some(step.site()));
-        self.scopes.push(Scope { path, site, names: HashMap::new() });
+        self.scopes.push(Scope {
+            path: step.path().to_owned(),
+            site: Some(step.site()),
+            names: HashMap::new(),
+        });
+    }
+
+    pub(crate) fn scope_site(&self) -> Option<&'static Location<'static>> {
+        self.scopes.last()?.site
     }
 
     pub(crate) fn leave(&mut self) {

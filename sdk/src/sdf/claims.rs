@@ -1,6 +1,10 @@
 //! Claiming positions while the runner may split the rest off.
 
-use std::{cell::Cell, fmt, time::Instant};
+use std::{
+    cell::Cell,
+    fmt,
+    time::{Duration, Instant},
+};
 
 use super::{EstimatorKind, ManualWatermark, PositionOf, RestrictionOf, SplittableDoFn, WatermarkEstimator};
 use crate::{
@@ -15,16 +19,43 @@ pub struct Claims<'a, D: SplittableDoFn> {
     shared: &'a Shared<D>,
     observed: &'a Observed,
     cx: &'a BundleCx,
-    started: Instant,
     claimed: Cell<u64>,
+    pace: Cell<Pace>,
 }
 
-/// Claims between two looks at the clock.
+/// When to look at the clock, which takes longer than a claim: often while claims are slow, seldom while they are fast.
+#[derive(Clone, Copy)]
+struct Pace {
+    started: Instant,
+    last: Instant,
+    step: u64,
+    /// The number of claims at which to look.
+    next: u64,
+}
+
+/// Claims between two looks at the clock, at most.
 const LOOK_EVERY: u64 = 64;
+
+/// Claims are slow when so much time goes by between two looks.
+const SLOW: Duration = Duration::from_micros(100);
+
+impl Pace {
+    fn new(now: Instant) -> Pace {
+        Pace { started: now, last: now, step: 1, next: 1 }
+    }
+
+    /// Takes a look after `claimed` claims.
+    fn look(&mut self, claimed: u64, now: Instant) {
+        let slow = now.saturating_duration_since(self.last) > SLOW;
+        self.step = if slow { 1 } else { (2 * self.step).min(LOOK_EVERY) };
+        self.last = now;
+        self.next = claimed + self.step;
+    }
+}
 
 impl<'a, D: SplittableDoFn> Claims<'a, D> {
     pub(crate) fn new(shared: &'a Shared<D>, observed: &'a Observed, cx: &'a BundleCx) -> Claims<'a, D> {
-        Claims { shared, observed, cx, started: Instant::now(), claimed: Cell::new(0) }
+        Claims { shared, observed, cx, claimed: Cell::new(0), pace: Cell::new(Pace::new(Instant::now())) }
     }
 
     /// Asks for `position`. True: it is yours, emit what belongs to it. False: it belongs to somebody else, or lies
@@ -57,11 +88,19 @@ impl<'a, D: SplittableDoFn> Claims<'a, D> {
         if self.cx.control.checkpoint_requested() || self.cx.control.is_cancelled() {
             return true;
         }
-        let limits = &self.cx.limits;
-        if limits.max_elements.is_some_and(|max| self.cx.emitted() >= max) {
+        if self.cx.limits.max_elements.is_some_and(|max| self.cx.emitted() >= max) {
             return true;
         }
-        claimed.is_multiple_of(LOOK_EVERY) && limits.max_time.is_some_and(|max| self.started.elapsed() >= max)
+        let mut pace = self.pace.get();
+        if claimed < pace.next {
+            return false;
+        }
+        let now = Instant::now();
+        pace.look(claimed, now);
+        self.pace.set(pace);
+        let limits = &self.cx.limits;
+        limits.max_time.is_some_and(|max| now.saturating_duration_since(pace.started) >= max)
+            || limits.max_claims.is_some_and(|max| claimed >= max)
     }
 
     fn observe(&self, running: &mut Running<D>) {
@@ -114,5 +153,33 @@ impl<'a, D: SplittableDoFn> Claims<'a, D> {
 impl<D: SplittableDoFn> fmt::Debug for Claims<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} positions claimed", self.claimed.get())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn looks(per_claim: Duration, claims: u64) -> Vec<u64> {
+        let start = Instant::now();
+        let mut pace = Pace::new(start);
+        let mut looks = Vec::new();
+        for claimed in 1..=claims {
+            if claimed >= pace.next {
+                pace.look(claimed, start + per_claim * claimed as u32);
+                looks.push(claimed);
+            }
+        }
+        looks
+    }
+
+    #[test]
+    fn slow_claims_are_looked_at_each() {
+        assert_eq!(looks(Duration::from_secs(1), 5), [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn fast_claims_are_looked_at_seldom() {
+        assert_eq!(looks(Duration::from_nanos(10), 300), [1, 3, 7, 15, 31, 63, 127, 191, 255]);
     }
 }
