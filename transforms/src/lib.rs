@@ -2,3 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod io;
+mod offsets;
+mod sequence;
+
+pub use sequence::{GenerateSequence, PeriodicImpulse, PeriodicSequence, Span};
