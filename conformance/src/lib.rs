@@ -1,1 +1,2 @@
+//! Pipelines that every runner must pass.
 #![forbid(unsafe_code)]

@@ -38,7 +38,7 @@ pub use input::BundleInput;
 pub use instance::{Slot, StageInstance};
 pub use kernel::{Kernel, KernelFactory, KernelResult, KernelSpec};
 pub use sdf::{SdfElement, SdfFactory};
-pub use terminal::Boundary;
+pub use terminal::{Boundary, Relay};
 pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewValue};
 
 pub(crate) use create::CreateFactory;

@@ -39,7 +39,7 @@ pub use element::{Element, Key};
 pub use error::{BuildError, BuildErrors, DoFnError, ErrorKind, Phase, PipelineError, Result, Step};
 pub use grouped::Grouped;
 pub use outputs::{OutputRouter, Outputs};
-pub use pcollection::{OutputsBuilder, PCollection, ParDo, ParDoOutputs};
+pub use pcollection::{FnDoFn, OutputsBuilder, PCollection, ParDo, ParDoOutputs};
 pub use pipeline::Pipeline;
 pub use ptransform::{Apply, PTransform};
 pub use run::{RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState, Runner};

@@ -8,6 +8,7 @@ mod par_do;
 mod sides;
 
 pub use self::core::PCollection;
+pub use closures::FnDoFn;
 pub use outputs::OutputsBuilder;
 pub use par_do::{ParDo, ParDoOutputs};
 

@@ -3,7 +3,7 @@
 use std::{any::Any, fmt};
 
 use super::{Batch, Meta};
-use crate::Timestamp;
+use crate::{Element, Timestamp, coder::bincode::encoded_len};
 
 /// A batch of any element type.
 pub type AnyBatch = Box<dyn ErasedBatch>;
@@ -34,8 +34,8 @@ pub trait ErasedBatch: Send {
     fn append(&mut self, other: &mut dyn ErasedBatch) -> bool;
     /// Puts the elements into the order that `order` gives, a permutation of their indices.
     fn permute(&mut self, order: &[usize]);
-    /// Roughly the memory that the elements take themselves, without what they point to.
-    fn shallow_bytes(&self) -> usize;
+    /// Roughly the memory that the elements take, with what they point to.
+    fn bytes(&self) -> usize;
     /// The earliest timestamp; [`Timestamp::MAX`] when there is no element.
     fn min_timestamp(&self) -> Timestamp {
         if self.is_empty() { Timestamp::MAX } else { self.meta().times.min().unwrap_or(Timestamp::MAX) }
@@ -48,7 +48,7 @@ impl fmt::Debug for dyn ErasedBatch {
     }
 }
 
-impl<T: Clone + Send + 'static> ErasedBatch for Batch<T> {
+impl<T: Element> ErasedBatch for Batch<T> {
     fn len(&self) -> usize {
         self.values.len()
     }
@@ -112,7 +112,14 @@ impl<T: Clone + Send + 'static> ErasedBatch for Batch<T> {
         }
     }
 
-    fn shallow_bytes(&self) -> usize {
-        self.values.len() * size_of::<T>()
+    fn bytes(&self) -> usize {
+        // A few elements stand for all: what they encode to is about what they hold.
+        const SAMPLE: usize = 8;
+        let len = self.values.len();
+        let step = len.div_ceil(SAMPLE).max(1);
+        let sample = self.values.iter().step_by(step);
+        let taken = sample.len().max(1);
+        let encoded: usize = sample.map(encoded_len).sum();
+        len * size_of::<T>() + encoded * len / taken
     }
 }

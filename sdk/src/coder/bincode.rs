@@ -29,6 +29,22 @@ pub fn encode<T: Element>(value: &T, out: &mut Vec<u8>) -> Result {
         .map_err(|e| DoFnError::msg(format!("`{}` does not encode: {e}", type_name::<T>())))
 }
 
+/// How many bytes `value` encodes to; zero when it does not encode.
+pub(crate) fn encoded_len<T: Serialize>(value: &T) -> usize {
+    struct Count(usize);
+    impl ::bincode::enc::write::Writer for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::result::Result<(), ::bincode::error::EncodeError> {
+            self.0 += bytes.len();
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    match ::bincode::serde::encode_into_writer(value, &mut count, config()) {
+        Ok(()) => count.0,
+        Err(_) => 0,
+    }
+}
+
 /// Takes one value off the front of `input`.
 ///
 /// # Errors

@@ -8,8 +8,8 @@ use super::{
     kernel::KernelResult,
 };
 use crate::{
-    PipelineError,
-    batch::{BATCH_SIZE, Batch},
+    Element, PipelineError,
+    batch::{BATCH_SIZE, Batch, ErasedBatch},
 };
 
 /// When a consumer's input is this long it is worked off before more is added.
@@ -36,7 +36,7 @@ impl<'a> Downstream<'a> {
 
     /// Hands all of `batch` to every consumer of output `port`; the batch is empty afterwards and may have got other
     /// buffers.
-    pub fn send<T: Clone + Send + 'static>(&mut self, port: usize, batch: &mut Batch<T>) -> KernelResult {
+    pub fn send<T: Element>(&mut self, port: usize, batch: &mut Batch<T>) -> KernelResult {
         if batch.is_empty() {
             return Ok(());
         }
@@ -52,6 +52,30 @@ impl<'a> Downstream<'a> {
             high |= input.len() >= HIGH_WATER;
         }
         batch.clear();
+        if high { self.pump() } else { Ok(()) }
+    }
+
+    /// Like [`send`](Self::send), for a batch whose element type is not known here.
+    pub(crate) fn send_erased(&mut self, port: usize, batch: &mut dyn ErasedBatch) -> KernelResult {
+        let Some((last, others)) = self.routes.get(port).and_then(|r| r.split_last()) else {
+            drop(batch.take());
+            return Ok(());
+        };
+        let mut high = false;
+        for (consumer, copy) in others.iter().map(|c| (c, true)).chain([(last, false)]) {
+            let slot = consumer.checked_sub(self.first).and_then(|i| self.tail.get_mut(i));
+            let sent = slot.is_some_and(|slot| {
+                let sent =
+                    if copy { slot.input.append(&mut *batch.copy()) } else { slot.input.append(batch) };
+                high |= slot.input.len() >= HIGH_WATER;
+                sent
+            });
+            if !sent {
+                return Err(PipelineError::runner(format!(
+                    "the plan connects an output to kernel {consumer}, which takes something else"
+                )));
+            }
+        }
         if high { self.pump() } else { Ok(()) }
     }
 
@@ -76,7 +100,7 @@ impl<'a> Downstream<'a> {
     }
 }
 
-fn input_of<T: Clone + Send + 'static>(
+fn input_of<T: Element>(
     tail: &mut [Slot],
     consumer: usize,
     first: usize,

@@ -1,9 +1,12 @@
 //! What a bundle does to the world outside it.
 
-use std::fmt;
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use super::{KeyedState, Shard, ViewValue};
-use crate::{Duration, Result, Step, Timestamp, batch::AnyBatch, window::Window};
+use crate::{Duration, Phase, PipelineError, Result, Step, Timestamp, batch::AnyBatch, window::Window};
 
 /// A callback that runs once the bundle is committed.
 pub struct Finalizer {
@@ -13,6 +16,24 @@ pub struct Finalizer {
     pub expiry: Timestamp,
     /// What to do.
     pub callback: Box<dyn FnOnce() -> Result + Send>,
+}
+
+impl Finalizer {
+    /// Calls it, unless it is too late. Its failure loses no data, so it is logged and goes no further.
+    pub fn run(self, now: Timestamp) {
+        if now > self.expiry {
+            return;
+        }
+        let Finalizer { step, callback, .. } = self;
+        match catch_unwind(AssertUnwindSafe(callback)) {
+            Ok(Ok(())) => {}
+            Ok(Err(e)) => tracing::warn!(transform = step.path(), "a bundle finalizer failed: {e}"),
+            Err(p) => {
+                let error = PipelineError::panic(Some(step), Some(Phase::Finalize), &*p);
+                tracing::warn!("{error}");
+            }
+        }
+    }
 }
 
 impl fmt::Debug for Finalizer {

@@ -1,7 +1,17 @@
-//! Where a stage ends: the edge to another stage.
+//! Where a stage ends, and where several of its collections become one.
 
 use super::{Downstream, Kernel, KernelResult};
 use crate::batch::{BATCH_SIZE, ErasedBatch};
+
+/// Hands everything on: the start of a stage, or a flatten inside one.
+#[derive(Clone, Copy, Debug)]
+pub struct Relay;
+
+impl Kernel for Relay {
+    fn run(&mut self, input: &mut dyn ErasedBatch, down: &mut Downstream<'_>) -> KernelResult {
+        down.send_erased(0, input)
+    }
+}
 
 /// Gathers what leaves the stage on one edge.
 #[derive(Debug)]

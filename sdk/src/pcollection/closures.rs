@@ -177,7 +177,7 @@ where
 
 /// A closure as a DoFn, see [`ParDo::from_fn`].
 #[derive(Debug)]
-pub(super) struct FnDoFn<T, O, F> {
+pub struct FnDoFn<T, O, F> {
     pub(super) f: F,
     pub(super) types: PhantomData<fn(T) -> O>,
 }

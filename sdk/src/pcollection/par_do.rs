@@ -94,12 +94,9 @@ impl<D: DoFn> ParDo<D> {
     }
 }
 
-type Closure<T, O, F> = FnDoFn<T, O, F>;
-
 impl ParDo<Never> {
     /// A closure as a DoFn.
-    #[allow(private_interfaces)]
-    pub fn from_fn<T: Element, O: Element, F>(f: F) -> ParDo<Closure<T, O, F>>
+    pub fn from_fn<T: Element, O: Element, F>(f: F) -> ParDo<FnDoFn<T, O, F>>
     where
         F: Fn(T, &ProcessContext<'_>, &mut Emitter<'_, O>) -> Result + Clone + Send + 'static,
     {

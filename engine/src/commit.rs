@@ -1,0 +1,211 @@
+//! Taking back what bundles did.
+
+use std::collections::BTreeSet;
+
+use purlin_sdk::{
+    Duration, PipelineError, Timestamp,
+    exec::{BundleInput, Effects, Finalizer, Shard},
+};
+
+use crate::{
+    BundleId, Engine, Finished, StageId,
+    engine::InFlight,
+    plan::Root,
+    state::{Closing, Item},
+};
+
+impl Engine {
+    /// Commits what a bundle did, or, after an error, throws it away: then the bundle is tried again or the run fails.
+    /// Returns what to call now that the bundle is committed, without the engine's lock.
+    pub fn commit(&mut self, finished: Finished, now: Timestamp) -> Vec<Finalizer> {
+        let Finished { id, instance, result, effects, metrics } = finished;
+        let Some(bundle) = self.in_flight.remove(&id) else { return Vec::new() };
+        metrics.add_to(&mut self.metrics.attempted);
+        let stage = bundle.stage;
+        let state = &mut self.stages[stage.0];
+        state.running -= 1;
+        state.instances.extend(instance);
+        let mut touched = BTreeSet::from([stage]);
+        if self.failure.is_some() || self.cancelled {
+            return Vec::new();
+        }
+        match result {
+            Ok(()) => {
+                metrics.add_to(&mut self.metrics.committed);
+                let finalizers = self.apply(id, &bundle, effects, now, &mut touched);
+                if bundle.splitting > 0 {
+                    self.lingering.insert(id, bundle);
+                } else {
+                    self.release(&bundle);
+                }
+                self.propagate(touched);
+                self.hold_sources_back();
+                finalizers
+            }
+            Err(error) => {
+                self.retry_or_fail(id, bundle, effects, error, now);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Adds everything that the bundle made. What it took is still held.
+    fn apply(
+        &mut self,
+        id: BundleId,
+        bundle: &InFlight,
+        effects: Effects,
+        now: Timestamp,
+        touched: &mut BTreeSet<StageId>,
+    ) -> Vec<Finalizer> {
+        let plan = self.plan.clone();
+        let stage = &plan.stages[bundle.stage.0];
+        let Effects { outputs, keyed, shards, windows, residuals, finalizers, view, state, .. } = effects;
+        for (edge, batch) in outputs {
+            let edge = stage.edges[edge];
+            self.deliver(edge.to, batch, edge.spread);
+            touched.insert(edge.to);
+        }
+        for batch in keyed {
+            let to = stage.feeds[batch.group].to;
+            let state = &mut self.stages[to.0];
+            let time = batch.batch.min_timestamp();
+            state.progress.open(time, time);
+            let group = &mut state.key_groups[batch.key_group];
+            group.waiting.push((batch.batch, time));
+            if group.state.is_some() {
+                state.ready_groups.insert(batch.key_group);
+                self.ready.insert(to);
+            }
+            touched.insert(to);
+        }
+        for report in windows {
+            let to = stage.feeds[report.group].to;
+            self.note_window(to, report.window, report.hold);
+            touched.insert(to);
+        }
+        self.return_shards(id, bundle.stage, shards);
+        for feed in &stage.feeds {
+            // Data for a window that the watermark had passed already close it at once.
+            if matches!(plan.stages[feed.to.0].root, Root::Group(_) | Root::View(..)) {
+                self.close_windows(feed.to);
+            }
+        }
+        for residual in residuals {
+            let item = Item::residual(residual.batch, residual.hold);
+            if residual.delay > Duration::ZERO {
+                self.park(bundle.stage, item, now + residual.delay);
+            } else {
+                self.waiting_bytes += item.bytes;
+                self.stages[bundle.stage.0].push(item);
+                self.ready.insert(bundle.stage);
+            }
+        }
+        if let (Some(value), Some(window)) = (view, &bundle.window) {
+            self.stages[bundle.stage.0].values.insert(window.clone(), value);
+        }
+        if let (Some(keyed), Some(n)) = (state, bundle.key_group) {
+            self.return_key_group(bundle.stage, n, keyed);
+        }
+        if matches!(stage.root, Root::View(..)) {
+            self.view_moved(bundle.stage);
+        }
+        finalizers
+    }
+
+    /// Asks sources at work to come back when too much waits.
+    fn hold_sources_back(&self) {
+        if self.is_over_budget() {
+            for bundle in self.in_flight.values() {
+                if matches!(self.plan.stages[bundle.stage.0].root, Root::Splittable) {
+                    bundle.control.request_checkpoint();
+                }
+            }
+        }
+    }
+
+    fn return_shards(&mut self, id: BundleId, from: StageId, shards: Vec<Option<Box<dyn Shard>>>) {
+        let plan = self.plan.clone();
+        for (n, shard) in shards.into_iter().enumerate() {
+            let (Some(shard), Some(feed)) = (shard, plan.stages[from.0].feeds.get(n)) else { continue };
+            let mut shard = [shard];
+            self.settle_closing(feed.to, id, &mut shard);
+            self.stages[from.0].shards[n].extend(shard);
+        }
+    }
+
+    fn return_key_group(&mut self, id: StageId, n: usize, keyed: Box<dyn purlin_sdk::exec::KeyedState>) {
+        let state = &mut self.stages[id.0];
+        let watermark = state.progress.input();
+        let group = &mut state.key_groups[n];
+        let before = std::mem::replace(&mut group.report, keyed.report());
+        group.state = Some(keyed);
+        group.attempts = 0;
+        state.progress.holds.add(group.report.hold);
+        state.progress.holds.remove(before.hold);
+        if group.report.due < Timestamp::MAX {
+            state.due_groups.insert((group.report.due, n));
+        }
+        if group.is_ready(watermark) {
+            state.ready_groups.insert(n);
+            self.ready.insert(id);
+        }
+    }
+
+    /// Stops holding the watermark for what the bundle took.
+    pub(crate) fn release(&mut self, bundle: &InFlight) {
+        let state = &mut self.stages[bundle.stage.0];
+        if bundle.window.is_some() {
+            state.progress.holds.remove(bundle.hold);
+        }
+        for (time, hold) in &bundle.batches {
+            state.progress.close(*time, *hold);
+        }
+    }
+
+    fn retry_or_fail(
+        &mut self,
+        id: BundleId,
+        bundle: InFlight,
+        effects: Effects,
+        error: PipelineError,
+        now: Timestamp,
+    ) {
+        let stage = bundle.stage;
+        let Some(input) = bundle.backup.filter(|_| error.is_retryable()) else {
+            self.fail(error);
+            return;
+        };
+        // Nothing was folded into the shards: with retries on that happens when a bundle is done.
+        self.return_shards(id, stage, effects.shards);
+        let attempts = bundle.attempts + 1;
+        let wait = self.config.retry_delay.saturating_mul(1 << bundle.attempts.min(16));
+        match input {
+            BundleInput::Batches(batches) => {
+                for (batch, (time, hold)) in batches.into_iter().zip(bundle.batches) {
+                    let bytes = batch.bytes();
+                    let item = Item { batch, time, hold, attempts, bytes };
+                    self.park(stage, item, now + wait.into());
+                    self.stages[stage.0].progress.close(time, hold);
+                }
+            }
+            BundleInput::Window { window, tables } => {
+                let closing =
+                    Closing { window, hold: bundle.hold, tables, waiting: BTreeSet::new(), attempts };
+                self.stages[stage.0].closed.push_back(closing);
+                self.ready.insert(stage);
+            }
+            BundleInput::KeyGroup { state: keyed, batches } => {
+                let state = &mut self.stages[stage.0];
+                if let Some(group) = bundle.key_group.and_then(|n| state.key_groups.get_mut(n)) {
+                    group.state = Some(keyed);
+                    group.attempts = attempts;
+                    let times = bundle.batches.into_iter().map(|(time, _)| time);
+                    group.waiting.splice(0..0, batches.into_iter().zip(times));
+                    state.ready_groups.extend(bundle.key_group);
+                    self.ready.insert(stage);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! The engine's state, and the watermarks that follow from it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    fmt,
+    sync::Arc,
+};
+
+use purlin_sdk::{
+    BuildErrors, ManualClock, PipelineError, Timestamp,
+    batch::{AnyBatch, Batch, Meta},
+    exec::{BundleControl, BundleInput, RunEnv, StageInstance},
+    graph::Graph,
+    metrics::MetricsSnapshot,
+    window::Window,
+};
+
+use crate::{
+    BundleId, EngineConfig, Plan, StageId, Task, Teardown,
+    chooser::Chooser,
+    plan::Root,
+    state::{Item, KeyGroup, StageState},
+    test_stream::Streams,
+};
+
+/// A pipeline at work.
+pub struct Engine {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) env: Arc<RunEnv>,
+    pub(crate) config: EngineConfig,
+    pub(crate) chooser: Chooser,
+    pub(crate) stages: Vec<StageState>,
+    /// Stages that may have a bundle to give.
+    pub(crate) ready: BTreeSet<StageId>,
+    /// When parked elements are due, and where they are.
+    pub(crate) wakes: BTreeSet<(Timestamp, StageId)>,
+    pub(crate) in_flight: HashMap<BundleId, InFlight>,
+    /// Bundles that are committed while another thread still splits them: they hold the watermark until it is done.
+    pub(crate) lingering: HashMap<BundleId, InFlight>,
+    pub(crate) metrics: MetricsSnapshot,
+    pub(crate) streams: Streams,
+    pub(crate) failure: Option<PipelineError>,
+    pub(crate) cancelled: bool,
+    pub(crate) draining: bool,
+    /// Memory that waits between stages, roughly.
+    pub(crate) waiting_bytes: usize,
+    pub(crate) next_bundle: u64,
+    pub(crate) next_parked: u64,
+}
+
+/// A bundle at work.
+pub(crate) struct InFlight {
+    pub(crate) stage: StageId,
+    pub(crate) hold: Timestamp,
+    pub(crate) attempts: u32,
+    pub(crate) control: Arc<BundleControl>,
+    /// What to try again with.
+    pub(crate) backup: Option<BundleInput>,
+    /// Groupings whose shards it has.
+    pub(crate) shards_of: Vec<StageId>,
+    /// The window that it emits or builds.
+    pub(crate) window: Option<Window>,
+    /// The key group whose state it has.
+    pub(crate) key_group: Option<usize>,
+    /// What each of the bundle's batches holds beside the bundle's least.
+    pub(crate) batches: Vec<(Timestamp, Timestamp)>,
+    /// Threads that are splitting it.
+    pub(crate) splitting: usize,
+}
+
+/// What to do next.
+#[derive(Debug)]
+pub enum Next {
+    /// Run this.
+    Task(Box<Task>),
+    /// There is nothing to do until a bundle comes back or processing time reaches this, if it is given.
+    Wait(Option<Timestamp>),
+    /// The run is over: see [`Engine::failure`].
+    Over,
+}
+
+impl Engine {
+    /// A pipeline about to start.
+    ///
+    /// # Errors
+    /// What is wrong with the graph.
+    pub fn new(graph: &Graph, env: RunEnv, config: EngineConfig) -> Result<Engine, BuildErrors> {
+        let plan = Plan::new(graph)?;
+        let mut env = env;
+        let streams = Streams::new(&plan);
+        if let Some(clock) = streams.clock() {
+            // A pipeline with a test stream lives on the stream's time.
+            env.clock = clock.handle();
+        }
+        let mut stages: Vec<StageState> =
+            plan.stages.iter().map(|s| StageState::new(s.feeds.len())).collect();
+        let mut ready = BTreeSet::new();
+        for (i, (stage, state)) in plan.stages.iter().zip(&mut stages).enumerate() {
+            match &stage.root {
+                Root::Impulse => {
+                    let impulse: Batch<Vec<u8>> = Batch { values: vec![Vec::new()], meta: Meta::default() };
+                    state.push(Item::elements(Box::new(impulse)));
+                    ready.insert(StageId(i));
+                }
+                Root::TestStream(_) => state.progress.open(Timestamp::MIN, Timestamp::MIN),
+                Root::Group(factory) if factory.fires_when_empty() => {
+                    let end = Timestamp::GLOBAL_WINDOW_MAX;
+                    state.windows.insert((end, Window::Global), end);
+                    state.progress.holds.add(end);
+                }
+                Root::KeyGroups(factory) => {
+                    for _ in 0..factory.key_groups(env.parallelism) {
+                        let Some(keyed) = factory.keyed_state() else { break };
+                        let group = KeyGroup::new(keyed);
+                        state.progress.holds.add(group.report.hold);
+                        state.key_groups.push(group);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let all: BTreeSet<StageId> = (0..stages.len()).map(StageId).collect();
+        let mut engine = Engine {
+            plan: Arc::new(plan),
+            env: Arc::new(env),
+            chooser: Chooser::new(&config),
+            config,
+            stages,
+            ready,
+            wakes: BTreeSet::new(),
+            in_flight: HashMap::new(),
+            lingering: HashMap::new(),
+            metrics: MetricsSnapshot::default(),
+            streams,
+            failure: None,
+            cancelled: false,
+            draining: false,
+            waiting_bytes: 0,
+            next_bundle: 0,
+            next_parked: 0,
+        };
+        engine.propagate(all);
+        Ok(engine)
+    }
+
+    /// The clock that the pipeline lives on when it has a test stream.
+    pub fn stream_clock(&self) -> Option<&ManualClock> {
+        self.streams.clock()
+    }
+
+    /// Why the run failed.
+    pub fn failure(&self) -> Option<&PipelineError> {
+        self.failure.as_ref()
+    }
+
+    /// Whether it was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled
+    }
+
+    /// Whether it is being drained, or was.
+    pub fn is_draining(&self) -> bool {
+        self.draining
+    }
+
+    /// What was counted so far.
+    pub fn metrics(&self) -> &MetricsSnapshot {
+        &self.metrics
+    }
+
+    /// How many bundles are at work.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// The input and output watermarks of the stage that begins at the transform `path`.
+    pub fn watermarks(&self, path: &str) -> Option<(Timestamp, Timestamp)> {
+        let i = self.plan.stages.iter().position(|s| s.step.path() == path)?;
+        self.stages.get(i).map(|s| (s.progress.input(), s.progress.output()))
+    }
+
+    /// Ends the run with `error`; bundles at work are told to stop.
+    pub fn fail(&mut self, error: PipelineError) {
+        self.failure.get_or_insert(error);
+        self.stop_bundles();
+    }
+
+    /// Ends the run; bundles at work are told to stop.
+    pub fn cancel(&mut self) {
+        self.cancelled = true;
+        self.stop_bundles();
+    }
+
+    fn stop_bundles(&mut self) {
+        self.in_flight.values().for_each(|b| b.control.cancel());
+        self.ready.clear();
+    }
+
+    /// Brings the sources to their end.
+    pub fn drain(&mut self) {
+        if std::mem::replace(&mut self.draining, true) {
+            return;
+        }
+        for (i, stage) in self.plan.stages.iter().enumerate() {
+            if !matches!(stage.root, Root::Splittable) {
+                continue;
+            }
+            let state = &mut self.stages[i];
+            let parked = std::mem::take(&mut state.parked);
+            state.queue.extend(parked.into_values());
+            if !state.queue.is_empty() {
+                self.ready.insert(StageId(i));
+            }
+        }
+        let stages = &self.plan.stages;
+        for bundle in self.in_flight.values() {
+            if matches!(stages[bundle.stage.0].root, Root::Splittable) {
+                bundle.control.request_checkpoint();
+            }
+        }
+        self.end_streams();
+    }
+
+    /// Kernels that the run has no more use for. Called when it is over and no bundle is at work.
+    pub fn shut_down(&mut self) -> Vec<Teardown> {
+        let env = &self.env;
+        let all = self.stages.iter_mut().flat_map(|s| s.instances.drain(..));
+        all.map(|instance: StageInstance| Teardown { instance, env: env.clone() }).collect()
+    }
+
+    /// Whether the run is over.
+    pub(crate) fn is_over(&self) -> bool {
+        if self.failure.is_some() || self.cancelled {
+            return self.in_flight.is_empty();
+        }
+        self.in_flight.is_empty()
+            && self.lingering.is_empty()
+            && self.streams.is_over()
+            && self.stages.iter().all(StageState::is_idle)
+    }
+
+    /// Adds elements to a stage.
+    pub(crate) fn deliver(&mut self, to: StageId, mut batch: AnyBatch, spread: bool) {
+        if batch.is_empty() {
+            return;
+        }
+        let piece = match &self.plan.stages[to.0].root {
+            // A restriction can be a lot of work, so each is a bundle of its own.
+            Root::Splittable => 1,
+            // Elements that are to be spread come in pieces, so that all workers get some.
+            _ if spread => batch.len().div_ceil(2 * self.config.parallelism),
+            _ => batch.len(),
+        };
+        let mut pieces = Vec::new();
+        while batch.len() > piece {
+            let whole = (batch.len() - 1) / piece * piece;
+            pieces.push(batch.split_off(whole));
+        }
+        pieces.push(batch);
+        let state = &mut self.stages[to.0];
+        for piece in pieces.into_iter().rev() {
+            let item = Item::elements(piece);
+            self.waiting_bytes += item.bytes;
+            state.push(item);
+        }
+        self.ready.insert(to);
+    }
+
+    /// Sets work aside until processing time reaches `at`.
+    pub(crate) fn park(&mut self, stage: StageId, item: Item, at: Timestamp) {
+        let state = &mut self.stages[stage.0];
+        state.progress.open(item.time, item.hold);
+        state.parked.insert((at, self.next_parked), item);
+        self.next_parked += 1;
+        self.wakes.insert((at, stage));
+    }
+
+    /// Makes parked work ready that is due at `now`.
+    pub(crate) fn unpark(&mut self, now: Timestamp) {
+        while let Some((_, stage)) = self.wakes.first().copied().filter(|(at, _)| *at <= now) {
+            self.wakes.pop_first();
+            let state = &mut self.stages[stage.0];
+            while let Some(entry) = state.parked.first_entry().filter(|e| e.key().0 <= now) {
+                state.queue.push_back(entry.remove());
+                self.ready.insert(stage);
+            }
+        }
+    }
+
+    /// Brings watermarks up to date, from `stages` downstream, and does what follows from their moving.
+    pub(crate) fn propagate(&mut self, mut stages: BTreeSet<StageId>) {
+        let plan = self.plan.clone();
+        while let Some(id) = stages.pop_first() {
+            let stage = &plan.stages[id.0];
+            let outputs = stage.upstream.iter().map(|u| self.stages[u.0].progress.output());
+            let upstream = outputs.min().unwrap_or(Timestamp::MAX);
+            let moved = self.stages[id.0].progress.update(upstream);
+            if moved.input {
+                self.input_moved(id);
+            }
+            if moved.output {
+                stages.extend(stage.downstream());
+            }
+        }
+    }
+
+    fn input_moved(&mut self, id: StageId) {
+        let plan = self.plan.clone();
+        let stage = &plan.stages[id.0];
+        match &stage.root {
+            Root::Group(_) | Root::View(..) => self.close_windows(id),
+            Root::KeyGroups(_) => self.wake_key_groups(id),
+            _ => {}
+        }
+        if matches!(stage.root, Root::View(..)) {
+            self.view_moved(id);
+        }
+        if !stage.views.is_empty() {
+            self.forget_views(id);
+        }
+    }
+}
+
+impl StageState {
+    /// Adds an item that holds the watermark.
+    pub(crate) fn push(&mut self, item: Item) {
+        self.progress.open(item.time, item.hold);
+        self.queue.push_back(item);
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stages: BTreeMap<&str, &StageState> =
+            self.plan.stages.iter().map(|s| s.step.path()).zip(&self.stages).collect();
+        f.debug_map().entries(stages).finish()
+    }
+}

@@ -1,0 +1,313 @@
+//! Handing out bundles.
+
+use std::sync::Arc;
+
+use purlin_sdk::{
+    ManualClock, PipelineError, Timestamp,
+    exec::{BundleCx, BundleInput, Effects, SdfLimits, ViewSnapshot},
+};
+
+use crate::{
+    BundleId, Engine, Next, StageId, Task,
+    engine::InFlight,
+    plan::Root,
+    state::{Closing, Item},
+};
+
+/// What a bundle will start from, with what it holds.
+struct Draft {
+    input: BundleInput,
+    batches: Vec<(Timestamp, Timestamp)>,
+    hold: Timestamp,
+    attempts: u32,
+    views: ViewSnapshot,
+    key_group: Option<usize>,
+}
+
+impl Engine {
+    /// What to do next, with processing time at `now`.
+    pub fn next(&mut self, now: Timestamp) -> Next {
+        loop {
+            if self.failure.is_some() || self.cancelled {
+                return if self.in_flight.is_empty() { Next::Over } else { Next::Wait(None) };
+            }
+            let now = self.streams.clock().map_or(now, purlin_sdk::Clock::now);
+            self.unpark(now);
+            if let Some(task) = self.issue() {
+                return Next::Task(Box::new(task));
+            }
+            if !self.in_flight.is_empty() || !self.lingering.is_empty() {
+                return Next::Wait(self.next_wake());
+            }
+            // Quiescent: scripted time goes on.
+            if self.next_event() {
+                continue;
+            }
+            if self.is_over() {
+                return Next::Over;
+            }
+            match (self.next_wake(), self.streams.clock()) {
+                (Some(at), Some(clock)) => {
+                    let clock: &ManualClock = clock;
+                    clock.set(at);
+                }
+                (Some(at), None) => return Next::Wait(Some(at)),
+                (None, _) => {
+                    let stuck = self.stuck();
+                    self.fail(PipelineError::runner(stuck));
+                }
+            }
+        }
+    }
+
+    /// When parked work is due.
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        self.wakes.first().map(|(at, _)| *at)
+    }
+
+    /// Whether a bundle could be handed out at once.
+    pub fn has_ready_work(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Whether there are so many bundles to hand out that taking several at once leaves enough for everybody.
+    pub fn is_busy_with_much(&self) -> bool {
+        let enough = 4 * self.config.parallelism;
+        let mut bundles = 0;
+        for id in &self.ready {
+            let state = &self.stages[id.0];
+            bundles += state.closed.len() + state.ready_groups.len();
+            // A queue gives a bundle an item where items are restrictions; elsewhere they join.
+            bundles +=
+                if matches!(self.plan.stages[id.0].root, Root::Splittable) { state.queue.len() } else { 1 };
+            if bundles > enough {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn issue(&mut self) -> Option<Task> {
+        let mut paused = Vec::new();
+        let mut task = None;
+        while task.is_none() && !self.ready.is_empty() {
+            let n = self.chooser.pick(self.ready.len());
+            let id = if n + 1 == self.ready.len() {
+                self.ready.last().copied()?
+            } else {
+                self.ready.iter().nth(n).copied()?
+            };
+            if !self.stages[id.0].has_work() {
+                self.ready.remove(&id);
+            } else if self.must_pause(id) {
+                self.ready.remove(&id);
+                paused.push(id);
+            } else if let Some(draft) = self.draft(id) {
+                task = Some(self.start(id, draft));
+            } else {
+                self.ready.remove(&id);
+            }
+        }
+        self.ready.extend(paused.iter().copied());
+        if task.is_none() && self.in_flight.is_empty() {
+            // Everything else is at rest: a source may go on whatever waits.
+            let id = paused.first().copied()?;
+            let draft = self.draft(id)?;
+            task = Some(self.start(id, draft));
+        }
+        task
+    }
+
+    /// Whether a source must wait until what is under way is worked off.
+    fn must_pause(&self, id: StageId) -> bool {
+        let source = matches!(self.plan.stages[id.0].root, Root::Splittable | Root::Impulse);
+        source && !self.draining && self.is_over_budget()
+    }
+
+    /// Whether so much waits between stages that sources should stop adding to it.
+    pub(crate) fn is_over_budget(&self) -> bool {
+        self.waiting_bytes > self.config.memory_budget / 10 * 7
+    }
+
+    /// Takes work of stage `id`.
+    fn draft(&mut self, id: StageId) -> Option<Draft> {
+        let plan = self.plan.clone();
+        match &plan.stages[id.0].root {
+            Root::Group(_) | Root::View(..) => {
+                let closing = self.stages[id.0].closed.pop_front()?;
+                Some(Draft::of_window(closing))
+            }
+            Root::KeyGroups(_) => self.draft_key_group(id),
+            Root::Splittable => self.draft_elements(id, 1),
+            Root::Impulse | Root::TestStream(_) | Root::Elements => self.draft_elements(id, usize::MAX),
+        }
+    }
+
+    fn draft_key_group(&mut self, id: StageId) -> Option<Draft> {
+        let state = &mut self.stages[id.0];
+        let n = match self.chooser.pick(state.ready_groups.len().max(1)) {
+            0 => *state.ready_groups.first()?,
+            n => *state.ready_groups.iter().nth(n)?,
+        };
+        state.ready_groups.remove(&n);
+        let group = &mut state.key_groups[n];
+        let keyed = group.state.take()?;
+        let waiting = std::mem::take(&mut group.waiting);
+        let batches: Vec<_> = waiting.iter().map(|(_, time)| (*time, *time)).collect();
+        let hold = batches.iter().map(|b| b.1).min().unwrap_or(Timestamp::MAX);
+        let input =
+            BundleInput::KeyGroup { state: keyed, batches: waiting.into_iter().map(|(b, _)| b).collect() };
+        // What it will emit is held by the state's own hold until the commit.
+        Some(Draft {
+            input,
+            batches,
+            hold,
+            attempts: group.attempts,
+            views: ViewSnapshot::default(),
+            key_group: Some(n),
+        })
+    }
+
+    fn draft_elements(&mut self, id: StageId, most_items: usize) -> Option<Draft> {
+        let mut snapshot = ViewSnapshot::default();
+        let waiting: usize = self.stages[id.0].queue.iter().map(|i| i.batch.len()).sum();
+        let mut room = if most_items == 1 {
+            1
+        } else {
+            self.chooser.bundle_size(waiting, self.plan.stages[id.0].least_bundle)
+        };
+        let mut items: Vec<Item> = Vec::new();
+        while room > 0 && items.len() < most_items {
+            let state = &mut self.stages[id.0];
+            let len = state.queue.len();
+            if len == 0 {
+                break;
+            }
+            let at = if self.chooser.is_random() { self.chooser.pick(len) } else { 0 };
+            let Some(mut item) = state.queue.remove(at) else { break };
+            if item.batch.len() > room {
+                let rest = item.batch.split_off(room);
+                self.split_item(id, &mut item, rest);
+            }
+            let item = if self.plan.stages[id.0].views.is_empty() {
+                Some(item)
+            } else {
+                self.take_ready(id, item, &mut snapshot)
+            };
+            if let Some(mut item) = item {
+                room = room.saturating_sub(item.batch.len());
+                if let Some(order) = self.chooser.order(item.batch.len()) {
+                    item.batch.permute(&order);
+                }
+                items.push(item);
+            }
+        }
+        if items.is_empty() {
+            return None;
+        }
+        let attempts = items.iter().map(|i| i.attempts).max().unwrap_or(0);
+        let batches: Vec<_> = items.iter().map(|i| (i.time, i.hold)).collect();
+        let bytes: usize = items.iter().map(|i| i.bytes).sum();
+        self.waiting_bytes -= bytes.min(self.waiting_bytes);
+        Some(Draft {
+            hold: batches.iter().map(|b| b.1).min().unwrap_or(Timestamp::MAX),
+            input: BundleInput::Batches(items.into_iter().map(|i| i.batch).collect()),
+            batches,
+            attempts,
+            views: snapshot,
+            key_group: None,
+        })
+    }
+
+    /// Puts the rest of an item back in front of the queue.
+    fn split_item(&mut self, id: StageId, item: &mut Item, rest: purlin_sdk::batch::AnyBatch) {
+        let state = &mut self.stages[id.0];
+        let (time, hold, bytes) = (item.time, item.hold, item.bytes);
+        let mut tail = Item { attempts: item.attempts, ..Item::elements(rest) };
+        let mut head_time = item.batch.min_timestamp();
+        // What is no element but a restriction holds where it did.
+        if hold != time {
+            tail.hold = hold;
+            head_time = time;
+        }
+        item.time = head_time;
+        item.hold = if hold == time { head_time } else { hold };
+        item.bytes = item.batch.bytes();
+        state.progress.open(item.time, item.hold);
+        state.progress.open(tail.time, tail.hold);
+        state.progress.close(time, hold);
+        self.waiting_bytes = (self.waiting_bytes + item.bytes + tail.bytes).saturating_sub(bytes);
+        state.queue.push_front(tail);
+    }
+
+    /// Makes a bundle of it.
+    fn start(&mut self, id: StageId, draft: Draft) -> Task {
+        let plan = self.plan.clone();
+        let stage = &plan.stages[id.0];
+        let Draft { input, batches, hold, attempts, views, key_group } = draft;
+        let mut effects = Effects::default();
+        let mut shards_of = Vec::new();
+        let mut group_watermarks = Vec::new();
+        for (n, feed) in stage.feeds.iter().enumerate() {
+            let shard = match &plan.stages[feed.to.0].root {
+                Root::Group(factory) => self.stages[id.0].shards[n].pop().or_else(|| factory.shard()),
+                Root::View(factory, _) => {
+                    Some(self.stages[id.0].shards[n].pop().unwrap_or_else(|| factory.shard()))
+                }
+                _ => None,
+            };
+            if shard.is_some() {
+                shards_of.push(feed.to);
+            }
+            effects.shards.push(shard);
+            group_watermarks.push(self.stages[feed.to.0].progress.input());
+        }
+        let state = &mut self.stages[id.0];
+        let mut cx = BundleCx::new(self.env.clone(), effects);
+        let watermark = state.progress.input();
+        cx.watermark = (watermark > Timestamp::MIN).then_some(watermark);
+        cx.group_watermarks = group_watermarks;
+        cx.views = views;
+        cx.draining = self.draining;
+        cx.limits = if matches!(stage.root, Root::Splittable) {
+            self.chooser.sdf_limits()
+        } else {
+            SdfLimits::default()
+        };
+        state.running += 1;
+        let bundle = BundleId(self.next_bundle);
+        self.next_bundle += 1;
+        let backup = if self.config.retries > attempts { input.copy() } else { None };
+        let in_flight = InFlight {
+            stage: id,
+            hold,
+            attempts,
+            control: Arc::clone(&cx.control),
+            backup,
+            shards_of,
+            window: match &input {
+                BundleInput::Window { window, .. } => Some(window.clone()),
+                _ => None,
+            },
+            key_group,
+            batches,
+            splitting: 0,
+        };
+        self.in_flight.insert(bundle, in_flight);
+        Task { id: bundle, stage: id, plan: self.plan.clone(), input, instance: state.instances.pop(), cx }
+    }
+}
+
+impl Draft {
+    fn of_window(closing: Closing) -> Draft {
+        let Closing { window, hold, tables, attempts, .. } = closing;
+        Draft {
+            input: BundleInput::Window { window, tables },
+            batches: Vec::new(),
+            hold,
+            attempts,
+            views: ViewSnapshot::default(),
+            key_group: None,
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Cutting a graph into stages.
+
+use std::{collections::HashMap, sync::Arc};
+
+use purlin_sdk::{
+    BuildError, BuildErrors, Step,
+    batch::{BATCH_SIZE, Batch},
+    graph::{CollectionId, Graph, Node, Op},
+};
+
+use super::{Edge, Feed, Plan, Root, SlotKind, SlotPlan, Stage, StageId, stage::NewBatch};
+
+/// An output of a slot.
+#[derive(Clone, Copy)]
+struct Source {
+    stage: StageId,
+    slot: usize,
+    port: usize,
+}
+
+struct Planner<'a> {
+    graph: &'a Graph,
+    plan: Plan,
+    sources: HashMap<CollectionId, Source>,
+    errors: Vec<BuildError>,
+}
+
+impl Plan {
+    /// Cuts `graph` into stages.
+    ///
+    /// # Errors
+    /// When a transform reads what is not in the graph.
+    pub fn new(graph: &Graph) -> Result<Plan, BuildErrors> {
+        let plan = Plan { stages: Vec::new(), views: HashMap::new() };
+        let mut planner = Planner { graph, plan, sources: HashMap::new(), errors: Vec::new() };
+        for node in &graph.nodes {
+            planner.place(node);
+        }
+        BuildErrors::check(planner.errors)?;
+        Ok(planner.plan)
+    }
+}
+
+impl Planner<'_> {
+    fn place(&mut self, node: &Node) {
+        let mut inputs = Vec::with_capacity(node.inputs.len());
+        for id in &node.inputs {
+            match self.sources.get(id) {
+                Some(source) => inputs.push(*source),
+                None => {
+                    let message = "it reads a collection that this pipeline does not make; build all of it from one \
+                                   `Pipeline`";
+                    self.errors.push(BuildError::new(node.step.clone(), message));
+                    return;
+                }
+            }
+        }
+        match &node.op {
+            Op::Impulse => {
+                let bytes: NewBatch = Arc::new(|| Box::new(Batch::<Vec<u8>>::default()));
+                self.root(node, Root::Impulse, SlotKind::Relay(bytes));
+            }
+            Op::TestStream(source) => {
+                let typed = source.clone();
+                let output: NewBatch = Arc::new(move || typed.output());
+                self.root(node, Root::TestStream(source.clone()), SlotKind::Relay(output));
+            }
+            Op::Element(factory) if node.views.is_empty() => {
+                if let [input] = inputs[..] {
+                    let slot = self.slot(input.stage, &node.step, SlotKind::Kernel(factory.clone()));
+                    self.connect(input, slot);
+                    self.outputs(node, input.stage, slot);
+                }
+            }
+            Op::Element(factory) => {
+                let typed = factory.clone();
+                let stage = self.root(node, Root::Elements, SlotKind::Kernel(factory.clone()));
+                self.cross(&inputs, stage, &(Arc::new(move || typed.input()) as NewBatch), node, false);
+            }
+            Op::Flatten(new_batch) => self.flatten(node, &inputs, new_batch),
+            Op::Redistribute(new_batch) => {
+                let stage = self.root(node, Root::Elements, SlotKind::Relay(new_batch.clone()));
+                self.cross(&inputs, stage, new_batch, node, true);
+            }
+            Op::Group(factory) => {
+                let root = match factory.keyed_state() {
+                    Some(_) => Root::KeyGroups(factory.clone()),
+                    None => Root::Group(factory.clone()),
+                };
+                let stage = self.root(node, root, SlotKind::GroupRoot(factory.clone()));
+                self.feed(&inputs, stage, node, |n| SlotKind::GroupCollector(factory.clone(), n));
+            }
+            Op::View(factory) => {
+                let strategy = self.graph.collections[node.inputs[0].0].strategy.clone();
+                let root = Root::View(factory.clone(), strategy);
+                let stage = self.root(node, root, SlotKind::ViewRoot(factory.clone()));
+                self.plan.views.insert(node.step.path().into(), stage);
+                self.feed(&inputs, stage, node, |n| SlotKind::ViewCollector(factory.clone(), n));
+            }
+            Op::Splittable(factory) => {
+                let [input] = inputs[..] else { return };
+                let pair = self.slot(input.stage, &node.step, SlotKind::Pair(factory.clone()));
+                self.connect(input, pair);
+                let typed = factory.clone();
+                let stage = self.root(node, Root::Splittable, SlotKind::Process(factory.clone()));
+                let paired = Source { stage: input.stage, slot: pair, port: 0 };
+                self.cross(&[paired], stage, &(Arc::new(move || typed.items()) as NewBatch), node, true);
+            }
+        }
+    }
+
+    /// Begins a stage with the slot that `node`'s outputs come from.
+    fn root(&mut self, node: &Node, root: Root, kind: SlotKind) -> StageId {
+        let stage = StageId(self.plan.stages.len());
+        let mut views = Vec::new();
+        for path in &node.views {
+            match self.plan.views.get(path) {
+                Some(view) => views.push((path.clone(), *view)),
+                None => {
+                    let message =
+                        format!("it looks at the side input `{path}`, which this pipeline does not make");
+                    self.errors.push(BuildError::new(node.step.clone(), message));
+                }
+            }
+        }
+        self.plan.stages.push(Stage {
+            root,
+            slots: Vec::new(),
+            edges: Vec::new(),
+            feeds: Vec::new(),
+            upstream: Vec::new(),
+            views,
+            least_bundle: if matches!(node.op, Op::Redistribute(_)) { 1 } else { BATCH_SIZE },
+            step: node.step.clone(),
+        });
+        let slot = self.slot(stage, &node.step, kind);
+        self.outputs(node, stage, slot);
+        stage
+    }
+
+    fn slot(&mut self, stage: StageId, step: &Step, kind: SlotKind) -> usize {
+        let slots = &mut self.plan.stages[stage.0].slots;
+        slots.push(SlotPlan { step: step.clone(), kind, routes: Vec::new() });
+        slots.len() - 1
+    }
+
+    fn outputs(&mut self, node: &Node, stage: StageId, slot: usize) {
+        for (port, id) in node.outputs.iter().enumerate() {
+            self.sources.insert(*id, Source { stage, slot, port });
+        }
+    }
+
+    /// Makes `slot`, in the same stage, a reader of `source`.
+    fn connect(&mut self, source: Source, slot: usize) {
+        let routes = &mut self.plan.stages[source.stage.0].slots[source.slot].routes;
+        if routes.len() <= source.port {
+            routes.resize(source.port + 1, Vec::new());
+        }
+        routes[source.port].push(slot);
+    }
+
+    /// Makes `stage` a reader of `sources`, across the boundaries of their stages.
+    fn cross(&mut self, sources: &[Source], stage: StageId, new_batch: &NewBatch, node: &Node, spread: bool) {
+        for source in sources {
+            let edges = &mut self.plan.stages[source.stage.0].edges;
+            edges.push(Edge { to: stage, spread });
+            let kind = SlotKind::Boundary(new_batch.clone(), edges.len() - 1);
+            let slot = self.slot(source.stage, &node.step, kind);
+            self.connect(*source, slot);
+            self.upstream(stage, source.stage);
+        }
+    }
+
+    /// Makes the grouping or view `stage` a reader of `sources`.
+    fn feed(&mut self, sources: &[Source], stage: StageId, node: &Node, kind: impl Fn(usize) -> SlotKind) {
+        for source in sources {
+            let feeds = &mut self.plan.stages[source.stage.0].feeds;
+            feeds.push(Feed { to: stage });
+            let number = feeds.len() - 1;
+            let slot = self.slot(source.stage, &node.step, kind(number));
+            self.connect(*source, slot);
+            self.upstream(stage, source.stage);
+        }
+    }
+
+    fn upstream(&mut self, stage: StageId, from: StageId) {
+        let upstream = &mut self.plan.stages[stage.0].upstream;
+        if !upstream.contains(&from) {
+            upstream.push(from);
+        }
+    }
+
+    /// A flatten of one stage's collections is part of the stage; otherwise it begins one.
+    fn flatten(&mut self, node: &Node, inputs: &[Source], new_batch: &NewBatch) {
+        match inputs.split_first() {
+            Some((first, rest)) if rest.iter().all(|s| s.stage == first.stage) => {
+                let slot = self.slot(first.stage, &node.step, SlotKind::Relay(new_batch.clone()));
+                for source in inputs {
+                    self.connect(*source, slot);
+                }
+                self.outputs(node, first.stage, slot);
+            }
+            _ => {
+                let stage = self.root(node, Root::Elements, SlotKind::Relay(new_batch.clone()));
+                self.cross(inputs, stage, new_batch, node, false);
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Elements that wait for side inputs.
+
+use std::collections::HashMap;
+
+use purlin_sdk::{
+    Timestamp,
+    batch::{AnyBatch, Row},
+    exec::{ReadyView, ViewSnapshot, ViewValue},
+    metrics::DROPPED_DUE_TO_LATENESS,
+    window::Window,
+};
+
+use crate::{Engine, StageId, plan::Root, state::Item};
+
+/// Whether an element can be processed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Readiness {
+    Ready,
+    Waiting,
+    /// Its side window is forgotten: it came too late.
+    Gone,
+}
+
+impl Engine {
+    /// The side input's value for `window`; nothing while it may still change.
+    fn view_value(&self, view: StageId, window: &Window) -> (Readiness, Option<ViewValue>) {
+        let state = &self.stages[view.0];
+        if let Some(value) = state.values.get(window) {
+            return (Readiness::Ready, Some(value.clone()));
+        }
+        let Root::View(factory, _) = &self.plan.stages[view.0].root else { return (Readiness::Gone, None) };
+        let end = window.max_timestamp();
+        if state.progress.input() <= end {
+            return (Readiness::Waiting, None);
+        }
+        let pending = state.windows.contains_key(&(end, window.clone()))
+            || state.closing.iter().chain(&state.closed).any(|c| c.window == *window)
+            || state.running > 0;
+        if pending {
+            (Readiness::Waiting, None)
+        } else if end < state.values_from {
+            (Readiness::Gone, None)
+        } else {
+            (Readiness::Ready, Some(factory.empty()))
+        }
+    }
+
+    /// Takes the elements of `item` that can be processed, and notes the side inputs that they need in `snapshot`. The
+    /// others wait, or are dropped as late; the item no longer counts as open where it is empty.
+    pub(crate) fn take_ready(
+        &mut self,
+        id: StageId,
+        item: Item,
+        snapshot: &mut ViewSnapshot,
+    ) -> Option<Item> {
+        let plan = self.plan.clone();
+        let stage = &plan.stages[id.0];
+        let mut seen: HashMap<Window, Readiness> = HashMap::new();
+        let mut late = 0;
+        let Item { mut batch, time, hold, attempts, bytes } = item;
+        let mut verdicts = Vec::with_capacity(batch.len());
+        for i in 0..batch.len() {
+            let windows = Row::of(batch.meta(), i).windows();
+            let each = windows.as_slice().iter().map(|w| match seen.get(w) {
+                Some(verdict) => *verdict,
+                None => {
+                    let verdict = self.ready_in(stage, w, snapshot);
+                    seen.insert(w.clone(), verdict);
+                    verdict
+                }
+            });
+            let verdicts_of = each.collect::<Vec<_>>();
+            verdicts.push(if verdicts_of.contains(&Readiness::Waiting) {
+                Readiness::Waiting
+            } else if !verdicts_of.is_empty() && verdicts_of.iter().all(|v| *v == Readiness::Gone) {
+                Readiness::Gone
+            } else {
+                Readiness::Ready
+            });
+        }
+        if verdicts.iter().all(|v| *v == Readiness::Ready) {
+            return Some(Item { batch, time, hold, attempts, bytes });
+        }
+        let waiting_or_gone = batch.partition(&mut |_, i| verdicts[i] == Readiness::Ready);
+        let rest: Vec<Readiness> = verdicts.iter().filter(|v| **v != Readiness::Ready).copied().collect();
+        let mut waiting: AnyBatch = waiting_or_gone;
+        let gone = waiting.partition(&mut |_, i| rest[i] == Readiness::Waiting);
+        late += gone.len();
+        if late > 0 {
+            self.metrics.committed.count(stage.step.path(), DROPPED_DUE_TO_LATENESS, late as i64);
+        }
+        let state = &mut self.stages[id.0];
+        let mut ready = None;
+        if !batch.is_empty() {
+            let item = Item { attempts, ..Item::elements(batch) };
+            state.progress.open(item.time, item.hold);
+            self.waiting_bytes += item.bytes;
+            ready = Some(item);
+        }
+        if !waiting.is_empty() {
+            let item = Item { attempts, ..Item::elements(waiting) };
+            state.progress.open(item.time, item.hold);
+            self.waiting_bytes += item.bytes;
+            state.blocked.push(item);
+        }
+        state.progress.close(time, hold);
+        self.waiting_bytes -= bytes.min(self.waiting_bytes);
+        ready
+    }
+
+    /// Whether all side inputs of a stage are ready for a main element in `window`; those that are go into `snapshot`.
+    fn ready_in(
+        &self,
+        stage: &crate::plan::Stage,
+        window: &Window,
+        snapshot: &mut ViewSnapshot,
+    ) -> Readiness {
+        let mut all = Readiness::Ready;
+        for (path, view) in &stage.views {
+            let Root::View(_, strategy) = &self.plan.stages[view.0].root else { continue };
+            let (_, values): &mut ReadyView = snapshot
+                .views
+                .entry(path.clone())
+                .or_insert_with(|| (strategy.window_fn.clone(), HashMap::new()));
+            // A window function that has no window there says so when the side input is read.
+            let Ok(side) = strategy.window_fn.side_window(window.max_timestamp()) else { continue };
+            if values.contains_key(&side) {
+                continue;
+            }
+            match self.view_value(*view, &side) {
+                (Readiness::Ready, Some(value)) => {
+                    values.insert(side, value);
+                }
+                (Readiness::Gone, _) if all == Readiness::Ready => all = Readiness::Gone,
+                (Readiness::Gone | Readiness::Ready, _) => {}
+                (Readiness::Waiting, _) => all = Readiness::Waiting,
+            }
+        }
+        all
+    }
+
+    /// Lets everything be looked at again that waits for the view `id`.
+    pub(crate) fn view_moved(&mut self, id: StageId) {
+        let plan = self.plan.clone();
+        for (i, stage) in plan.stages.iter().enumerate() {
+            if stage.views.iter().any(|(_, view)| *view == id) && !self.stages[i].blocked.is_empty() {
+                let state = &mut self.stages[i];
+                let blocked = std::mem::take(&mut state.blocked);
+                state.queue.extend(blocked);
+                self.ready.insert(StageId(i));
+            }
+        }
+    }
+
+    /// Forgets values of the views of stage `id` that no reader can ask for any more.
+    pub(crate) fn forget_views(&mut self, id: StageId) {
+        let plan = self.plan.clone();
+        for (_, view) in &plan.stages[id.0].views {
+            let readers =
+                plan.stages.iter().zip(&self.stages).filter(|(s, _)| s.views.iter().any(|(_, v)| v == view));
+            let from = readers.map(|(_, state)| state.progress.input()).min().unwrap_or(Timestamp::MIN);
+            let state = &mut self.stages[view.0];
+            if from > state.values_from {
+                state.values_from = from;
+                state.values.retain(|window, _| window.max_timestamp() >= from);
+            }
+        }
+    }
+}

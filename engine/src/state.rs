@@ -1,0 +1,9 @@
+//! What the engine keeps of each stage.
+
+mod groups;
+mod item;
+mod stage;
+
+pub(crate) use groups::{Closing, KeyGroup};
+pub(crate) use item::Item;
+pub(crate) use stage::StageState;

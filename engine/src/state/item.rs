@@ -1,0 +1,31 @@
+//! Work that waits.
+
+use purlin_sdk::{Timestamp, batch::AnyBatch};
+
+/// A batch that waits to be processed.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) batch: AnyBatch,
+    /// The earliest timestamp in it.
+    pub(crate) time: Timestamp,
+    /// Where it holds the output watermark.
+    pub(crate) hold: Timestamp,
+    /// How often it was tried.
+    pub(crate) attempts: u32,
+    /// Roughly how much memory it takes.
+    pub(crate) bytes: usize,
+}
+
+impl Item {
+    /// Elements, which hold the watermark at their timestamps.
+    pub(crate) fn elements(batch: AnyBatch) -> Item {
+        let time = batch.min_timestamp();
+        let bytes = batch.bytes();
+        Item { batch, time, hold: time, attempts: 0, bytes }
+    }
+
+    /// The rest of a restriction.
+    pub(crate) fn residual(batch: AnyBatch, hold: Timestamp) -> Item {
+        Item { hold, ..Item::elements(batch) }
+    }
+}

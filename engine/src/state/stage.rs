@@ -1,0 +1,96 @@
+//! One stage.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
+    fmt,
+};
+
+use purlin_sdk::{
+    Timestamp,
+    exec::{Shard, StageInstance, ViewValue},
+    window::Window,
+};
+
+use super::{Closing, Item, KeyGroup};
+use crate::progress::Progress;
+
+/// What waits at a stage, and what it has gathered.
+pub(crate) struct StageState {
+    pub(crate) progress: Progress,
+    /// Elements that can be processed.
+    pub(crate) queue: VecDeque<Item>,
+    /// Elements that can be processed from a processing time on.
+    pub(crate) parked: BTreeMap<(Timestamp, u64), Item>,
+    /// Elements that wait for side inputs.
+    pub(crate) blocked: Vec<Item>,
+    /// Kernels that no bundle uses.
+    pub(crate) instances: Vec<StageInstance>,
+    /// For each feed: shards that no bundle uses.
+    pub(crate) shards: Vec<Vec<Box<dyn Shard>>>,
+    /// Bundles at work.
+    pub(crate) running: usize,
+    /// A grouping's open windows, by when they close, with where each holds the output watermark.
+    pub(crate) windows: BTreeMap<(Timestamp, Window), Timestamp>,
+    /// A grouping's windows that wait for shards in use.
+    pub(crate) closing: Vec<Closing>,
+    /// A grouping's windows that can be emitted.
+    pub(crate) closed: VecDeque<Closing>,
+    pub(crate) key_groups: Vec<KeyGroup>,
+    /// Key groups that should get a bundle.
+    pub(crate) ready_groups: BTreeSet<usize>,
+    /// Key groups by the watermark above which they want a bundle.
+    pub(crate) due_groups: BTreeSet<(Timestamp, usize)>,
+    /// A view's windows that were built.
+    pub(crate) values: HashMap<Window, ViewValue>,
+    /// A view's windows below this are gone.
+    pub(crate) values_from: Timestamp,
+}
+
+impl StageState {
+    pub(crate) fn new(feeds: usize) -> StageState {
+        StageState {
+            progress: Progress::new(),
+            queue: VecDeque::new(),
+            parked: BTreeMap::new(),
+            blocked: Vec::new(),
+            instances: Vec::new(),
+            shards: (0..feeds).map(|_| Vec::new()).collect(),
+            running: 0,
+            windows: BTreeMap::new(),
+            closing: Vec::new(),
+            closed: VecDeque::new(),
+            key_groups: Vec::new(),
+            ready_groups: BTreeSet::new(),
+            due_groups: BTreeSet::new(),
+            values: HashMap::new(),
+            values_from: Timestamp::MIN,
+        }
+    }
+
+    /// Whether a bundle could be made.
+    pub(crate) fn has_work(&self) -> bool {
+        !self.queue.is_empty() || !self.closed.is_empty() || !self.ready_groups.is_empty()
+    }
+
+    /// Whether anything is left to do, now or later.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.has_work()
+            && self.parked.is_empty()
+            && self.blocked.is_empty()
+            && self.closing.is_empty()
+            && self.running == 0
+    }
+}
+
+impl fmt::Debug for StageState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StageState")
+            .field("input", &self.progress.input())
+            .field("output", &self.progress.output())
+            .field("queue", &self.queue.len())
+            .field("parked", &self.parked.len())
+            .field("blocked", &self.blocked.len())
+            .field("running", &self.running)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,103 @@
+//! A bundle of work on its way to a worker and back.
+
+use std::{fmt, sync::Arc};
+
+use purlin_sdk::{
+    PipelineError,
+    exec::{BundleControl, BundleCx, BundleInput, Effects, RunEnv, StageInstance},
+    metrics::BundleMetrics,
+};
+
+use crate::{Plan, StageId};
+
+/// The number of a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BundleId(pub(crate) u64);
+
+/// A bundle of work. Run it without the engine's lock, then give the engine what came of it.
+pub struct Task {
+    pub(crate) id: BundleId,
+    pub(crate) stage: StageId,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) input: BundleInput,
+    /// Kernels that are set up; made anew when there were none to spare.
+    pub(crate) instance: Option<StageInstance>,
+    pub(crate) cx: BundleCx,
+}
+
+impl Task {
+    /// What other threads may ask of the bundle while it runs.
+    pub fn control(&self) -> &Arc<BundleControl> {
+        &self.cx.control
+    }
+
+    /// Runs the bundle. Never panics: a panic of the user's is an error of the bundle. After an error the kernels are
+    /// torn down.
+    pub fn run(self) -> Finished {
+        let Task { id, stage, plan, input, instance, cx } = self;
+        let mut instance = instance.unwrap_or_else(|| plan.instance(stage));
+        let result = if cx.control.is_cancelled() {
+            Err(PipelineError::cancelled())
+        } else {
+            instance.run(input, &cx)
+        };
+        match result {
+            Ok(()) => {
+                let (effects, metrics) = cx.into_effects();
+                Finished { id, instance: Some(instance), result: Ok(()), effects, metrics }
+            }
+            Err(error) => {
+                // The bundle's error is the one to tell, whatever teardown says.
+                let _ = instance.teardown(&cx);
+                let (effects, metrics) = cx.into_effects();
+                Finished { id, instance: None, result: Err(error), effects, metrics }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "bundle {} of `{}`: {:?}",
+            self.id.0,
+            self.plan.stages[self.stage.0].step.path(),
+            self.input
+        )
+    }
+}
+
+/// What came of a bundle.
+#[derive(Debug)]
+pub struct Finished {
+    pub(crate) id: BundleId,
+    pub(crate) instance: Option<StageInstance>,
+    pub(crate) result: Result<(), PipelineError>,
+    pub(crate) effects: Effects,
+    pub(crate) metrics: BundleMetrics,
+}
+
+impl Finished {
+    /// Whether the bundle did what it should.
+    pub fn is_ok(&self) -> bool {
+        self.result.is_ok()
+    }
+}
+
+/// Kernels that are no longer needed.
+#[derive(Debug)]
+pub struct Teardown {
+    pub(crate) instance: StageInstance,
+    pub(crate) env: Arc<RunEnv>,
+}
+
+impl Teardown {
+    /// Tears them down.
+    ///
+    /// # Errors
+    /// The first error of a teardown.
+    pub fn run(self) -> Result<(), PipelineError> {
+        self.instance.teardown(&BundleCx::new(self.env, Effects::default()))
+    }
+}

@@ -1,0 +1,128 @@
+//! What the workers of a run share.
+
+use std::{
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use crossbeam::deque::{Stealer, Worker as Deque};
+use purlin_engine::{Engine, Task};
+use purlin_sdk::{
+    ClockRef, ManualClock, PipelineError, RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState,
+    metrics::MetricsSnapshot,
+};
+
+use crate::worker::Worker;
+
+/// A run: the engine, and where workers sleep.
+pub(crate) struct Run {
+    engine: Mutex<Engine>,
+    /// Told when there is something to do, and when the run is over.
+    pub(crate) news: Condvar,
+    pub(crate) idle: AtomicUsize,
+    alive: AtomicUsize,
+    pub(crate) stealers: Vec<Stealer<Box<Task>>>,
+    pub(crate) shared: Arc<RunShared>,
+    pub(crate) clock: ClockRef,
+    /// A clock to move ahead when there is nothing to do.
+    pub(crate) virtual_clock: Option<ManualClock>,
+}
+
+impl Run {
+    /// Starts the workers.
+    pub(crate) fn start(
+        engine: Engine,
+        workers: usize,
+        clock: ClockRef,
+        virtual_clock: Option<ManualClock>,
+    ) -> Result<RunHandle, PipelineError> {
+        let deques: Vec<Deque<Box<Task>>> = (0..workers).map(|_| Deque::new_lifo()).collect();
+        let shared = RunShared::new();
+        let run = Arc::new(Run {
+            engine: Mutex::new(engine),
+            news: Condvar::new(),
+            idle: AtomicUsize::new(0),
+            alive: AtomicUsize::new(workers),
+            stealers: deques.iter().map(Deque::stealer).collect(),
+            shared: shared.clone(),
+            clock,
+            virtual_clock,
+        });
+        shared.attach(run.clone());
+        for (i, deque) in deques.into_iter().enumerate() {
+            let mine = run.clone();
+            let spawned = thread::Builder::new()
+                .name(format!("purlin-{i}"))
+                .spawn(move || Worker::new(mine, deque).work());
+            if let Err(e) = spawned {
+                // The workers that did start see the failure and end the run.
+                let missing = workers - i;
+                let error = PipelineError::runner(format!("thread {i} of {workers} cannot be started: {e}"));
+                run.lock().fail(error);
+                run.news.notify_all();
+                if run.alive.fetch_sub(missing, Ordering::AcqRel) == missing {
+                    run.end();
+                }
+                break;
+            }
+        }
+        Ok(RunHandle::new(shared))
+    }
+
+    /// The engine. Nothing of the user's runs under its lock, so a panic there is a fault of the engine's own, and its
+    /// state is still the best there is to end the run with.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Engine> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A worker leaves; the last one ends the run.
+    pub(crate) fn leave(&self) {
+        if self.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.end();
+        }
+    }
+
+    fn end(&self) {
+        let (teardowns, mut result) = {
+            let mut engine = self.lock();
+            let teardowns = engine.shut_down();
+            (teardowns, result_of(&engine))
+        };
+        for teardown in teardowns {
+            let done = teardown.run();
+            if let (Ok(_), Err(error)) = (&result, done) {
+                result = Err(error);
+            }
+        }
+        self.shared.finish(result);
+    }
+}
+
+fn result_of(engine: &Engine) -> RunResult {
+    if let Some(error) = engine.failure() {
+        return Err(error.clone());
+    }
+    let state = if engine.is_cancelled() {
+        RunState::Cancelled
+    } else if engine.is_draining() {
+        RunState::Drained
+    } else {
+        RunState::Done
+    };
+    Ok(RunOutcome { state, metrics: engine.metrics().clone() })
+}
+
+impl RunControl for Run {
+    fn wake(&self) {
+        // Taken so that no worker is between looking at the request and going to sleep.
+        drop(self.lock());
+        self.news.notify_all();
+    }
+
+    fn metrics(&self) -> MetricsSnapshot {
+        self.lock().metrics().clone()
+    }
+}

@@ -1,0 +1,99 @@
+//! The runner and its options.
+
+use std::sync::Arc;
+
+use purlin_engine::{Engine, EngineConfig};
+use purlin_sdk::{
+    ClockRef, ManualClock, PipelineError, RunHandle, Runner, SystemClock,
+    exec::{Checks, RunEnv},
+    graph::Graph,
+};
+
+use crate::run::Run;
+
+/// Runs a pipeline on several threads.
+///
+/// ```
+/// use purlin_runner_threaded::ThreadedRunner;
+/// use purlin_sdk::Pipeline;
+///
+/// let p = Pipeline::new();
+/// p.create("Numbers", 0..1000).map("Double", |n| n * 2);
+/// p.run_on(&ThreadedRunner::new().parallelism(2)).unwrap().wait().unwrap();
+/// ```
+#[derive(Clone, Debug)]
+pub struct ThreadedRunner {
+    config: EngineConfig,
+    clock: Option<ManualClock>,
+}
+
+impl Default for ThreadedRunner {
+    fn default() -> ThreadedRunner {
+        ThreadedRunner::new()
+    }
+}
+
+impl ThreadedRunner {
+    /// As many threads as the machine has cores, on the wall clock.
+    pub fn new() -> ThreadedRunner {
+        let parallelism = std::thread::available_parallelism().map_or(1, usize::from);
+        ThreadedRunner { config: EngineConfig { parallelism, ..EngineConfig::default() }, clock: None }
+    }
+
+    /// How many bundles may run at once, at least one.
+    #[must_use]
+    pub fn parallelism(mut self, threads: usize) -> ThreadedRunner {
+        self.config.parallelism = threads.max(1);
+        self
+    }
+
+    /// Tries a bundle again, this often, whose error is retryable.
+    #[must_use]
+    pub fn retries(mut self, retries: u32) -> ThreadedRunner {
+        self.config.retries = retries;
+        self
+    }
+
+    /// How many bytes of elements may wait between stages; above 70 % of it sources pause.
+    #[must_use]
+    pub fn memory_budget(mut self, bytes: usize) -> ThreadedRunner {
+        self.config.memory_budget = bytes;
+        self
+    }
+
+    /// How many elements a bundle takes at most.
+    #[must_use]
+    pub fn bundle_elements(mut self, elements: usize) -> ThreadedRunner {
+        self.config.bundle_elements = elements.max(1);
+        self
+    }
+
+    /// Lives on `clock`, which it moves ahead whenever there is nothing to do until then.
+    #[must_use]
+    pub fn clock(mut self, clock: ManualClock) -> ThreadedRunner {
+        self.clock = Some(clock);
+        self
+    }
+}
+
+impl Runner for ThreadedRunner {
+    fn name(&self) -> &str {
+        "threaded"
+    }
+
+    fn run(&self, graph: Graph) -> Result<RunHandle, PipelineError> {
+        let clock: ClockRef = match &self.clock {
+            Some(clock) => clock.handle(),
+            None => Arc::new(SystemClock),
+        };
+        let env = RunEnv {
+            options: graph.options.clone(),
+            clock: clock.clone(),
+            parallelism: self.config.parallelism,
+            atomic: self.config.retries > 0,
+            checks: Checks::default(),
+        };
+        let engine = Engine::new(&graph, env, self.config.clone())?;
+        Run::start(engine, self.config.parallelism, clock, self.clock.clone())
+    }
+}

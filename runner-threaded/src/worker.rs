@@ -1,0 +1,183 @@
+//! One worker: commit, take, run, and what to do when there is nothing.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, MutexGuard, atomic::Ordering},
+    time::Duration,
+};
+
+use crossbeam::deque::{Steal, Worker as Deque};
+use purlin_engine::{Engine, Finished, Next, SplitCandidate, Task};
+use purlin_sdk::{PipelineError, Timestamp};
+
+use crate::run::Run;
+
+/// Bundles that a worker takes at once when there are many.
+const TAKE: usize = 4;
+
+/// How soon a worker without work looks again whether a splittable DoFn at work can be split; doubled each time it
+/// cannot.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+const LOOK_LATEST: Duration = Duration::from_millis(100);
+
+pub(crate) struct Worker {
+    run: Arc<Run>,
+    mine: Deque<Box<Task>>,
+    patience: Duration,
+}
+
+impl Worker {
+    pub(crate) fn new(run: Arc<Run>, mine: Deque<Box<Task>>) -> Worker {
+        Worker { run, mine, patience: LOOK_AGAIN }
+    }
+
+    /// Works until the run is over.
+    pub(crate) fn work(mut self) {
+        // A panic in the engine itself must end the run like any other error, and not leave the others waiting.
+        let worked = catch_unwind(AssertUnwindSafe(|| {
+            let mut finished = None;
+            while let Some(task) = self.next(finished.take()) {
+                self.patience = LOOK_AGAIN;
+                finished = Some(task.run());
+            }
+        }));
+        if let Err(payload) = worked {
+            self.run.lock().fail(PipelineError::panic(None, None, &*payload));
+        }
+        self.run.news.notify_all();
+        self.run.leave();
+    }
+
+    /// Commits what was done, and takes what is next; nothing when the run is over.
+    fn next(&mut self, finished: Option<Finished>) -> Option<Box<Task>> {
+        if let Some(finished) = finished {
+            self.commit(finished);
+        }
+        loop {
+            if let Some(task) = self.mine.pop().or_else(|| self.steal()) {
+                return Some(task);
+            }
+            let run = self.run.clone();
+            let mut engine = run.lock();
+            if run.shared.cancel_requested() {
+                engine.cancel();
+            } else if run.shared.drain_requested() {
+                engine.drain();
+            }
+            match engine.next(run.clock.now()) {
+                Next::Task(task) => {
+                    self.take_more(&mut engine);
+                    return Some(task);
+                }
+                Next::Wait(until) => self.wait(&run, engine, until),
+                Next::Over => return None,
+            }
+        }
+    }
+
+    fn commit(&mut self, finished: Finished) {
+        let now = self.run.clock.now();
+        let (finalizers, ready) = {
+            let mut engine = self.run.lock();
+            let finalizers = engine.commit(finished, now);
+            (finalizers, engine.has_ready_work())
+        };
+        if ready && self.run.idle.load(Ordering::Relaxed) > 0 {
+            self.run.news.notify_one();
+        }
+        for finalizer in finalizers {
+            finalizer.run(now);
+        }
+    }
+
+    /// Takes a few bundles more when there is plenty, so that the lock is taken less often.
+    fn take_more(&mut self, engine: &mut Engine) {
+        if self.run.stealers.len() > 1 && !engine.is_busy_with_much() {
+            if engine.has_ready_work() && self.run.idle.load(Ordering::Relaxed) > 0 {
+                self.run.news.notify_one();
+            }
+            return;
+        }
+        for _ in 1..TAKE {
+            match engine.next(self.run.clock.now()) {
+                Next::Task(task) => self.mine.push(task),
+                _ => break,
+            }
+        }
+    }
+
+    fn steal(&self) -> Option<Box<Task>> {
+        for stealer in &self.run.stealers {
+            loop {
+                match stealer.steal() {
+                    Steal::Success(task) => return Some(task),
+                    Steal::Empty => break,
+                    Steal::Retry => {}
+                }
+            }
+        }
+        None
+    }
+
+    /// Nothing to run: splits what is at work, or sleeps.
+    fn wait<'a>(&mut self, run: &'a Run, mut engine: MutexGuard<'a, Engine>, until: Option<Timestamp>) {
+        if engine.in_flight() == 0
+            && let (Some(clock), Some(at)) = (&run.virtual_clock, until)
+        {
+            clock.set(at);
+            return;
+        }
+        let candidates = engine.begin_splits();
+        let mut timeout = until.map(|at| (at - run.clock.now()).to_std());
+        if run.virtual_clock.is_some() {
+            // What is parked is due when nothing runs any more; whoever commits last moves the clock.
+            timeout = None;
+        }
+        if !candidates.is_empty() {
+            drop(engine);
+            if self.split(candidates) {
+                self.patience = LOOK_AGAIN;
+                return;
+            }
+            engine = run.lock();
+            // What came in while the lock was not held must not be slept over.
+            if engine.has_ready_work() {
+                return;
+            }
+            timeout = Some(timeout.map_or(self.patience, |t| t.min(self.patience)));
+            self.patience = (self.patience * 2).min(LOOK_LATEST);
+        }
+        if engine.in_flight() == 0 && timeout.is_none() {
+            // The last bundle came back meanwhile.
+            return;
+        }
+        run.idle.fetch_add(1, Ordering::Relaxed);
+        match timeout {
+            Some(timeout) => drop(run.news.wait_timeout(engine, timeout)),
+            None => drop(run.news.wait(engine)),
+        }
+        run.idle.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Splits the candidate with most work left; whether it could be.
+    fn split(&self, candidates: Vec<SplitCandidate>) -> bool {
+        let remaining: Vec<f64> = candidates.iter().map(SplitCandidate::remaining).collect();
+        let most = (0..candidates.len()).max_by(|a, b| remaining[*a].total_cmp(&remaining[*b]));
+        let mut chosen = most.map(|i| (i, candidates[i].split()));
+        let mut engine = self.run.lock();
+        let mut done = false;
+        for (i, candidate) in candidates.iter().enumerate() {
+            let outcome = match chosen.take_if(|(c, _)| *c == i) {
+                Some((_, Ok(outcome))) => outcome,
+                Some((_, Err(error))) => {
+                    engine.fail(error);
+                    None
+                }
+                None => None,
+            };
+            done |= outcome.is_some();
+            engine.end_split(candidate.id(), outcome);
+        }
+        done
+    }
+}
