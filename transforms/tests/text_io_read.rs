@@ -127,8 +127,11 @@ fn b186_all_members_of_a_gzip_file() {
     let folder = tempfile::tempdir().unwrap();
     let both = [gzip(b"a\nb\n"), gzip(b""), gzip(b"c\n")].concat();
     let padded = [both.clone(), vec![0; 512]].concat();
-    let good: [(&str, Vec<u8>, &[&str]); 3] =
-        [("both.gz", both.clone(), &["a", "b", "c"]), ("padded.gz", padded, &["a", "b", "c"]), ("empty.gz", vec![], &[])];
+    let good: [(&str, Vec<u8>, &[&str]); 3] = [
+        ("both.gz", both.clone(), &["a", "b", "c"]),
+        ("padded.gz", padded, &["a", "b", "c"]),
+        ("empty.gz", vec![], &[]),
+    ];
     let rubbish = [both.clone(), b"rubbish".to_vec()].concat();
     let cut = both[..both.len() - 3].to_vec();
     for runner in runners() {
@@ -167,7 +170,8 @@ fn b187_patterns_that_match_nothing() {
         assert!(read(&*runner, if_wildcard(&wildcard)).is_empty(), "{runner:?}");
         assert!(error(&*runner, if_wildcard(&literal)).contains("missing.txt"));
         // The same for patterns that are elements, of which one with a wildcard may match nothing.
-        let all = elements(&*runner, |p| p.create("Files", [wildcard.clone()]).apply("Read", TextIo::read_all()));
+        let all =
+            elements(&*runner, |p| p.create("Files", [wildcard.clone()]).apply("Read", TextIo::read_all()));
         assert!(all.is_empty());
         let missing = try_run(&*runner, |p| {
             p.create("Files", [literal.clone()]).apply("Read", TextIo::read_all());
@@ -199,7 +203,8 @@ fn file_names_come_with_the_lines_and_headers_do_not() {
     fs::write(&b, gzip(b"head\n4\n")).unwrap();
     let pairs = [(&a, "1"), (&a, "2"), (&a, "3"), (&b, "4")].map(|(f, l)| (f.clone(), l.to_owned()));
     for runner in runners() {
-        let source = TextIo::read(path(folder.path(), "*")).skip_header_lines(1).min_split(1).with_file_names();
+        let source =
+            TextIo::read(path(folder.path(), "*")).skip_header_lines(1).min_split(1).with_file_names();
         assert_eq!(elements(&*runner, |p| p.apply("Read", source)), pairs, "{runner:?}");
         let all = elements(&*runner, |p| {
             p.create("Files", [a.clone(), b.clone()])

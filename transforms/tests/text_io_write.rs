@@ -44,7 +44,8 @@ fn b189_an_empty_collection_and_one_element_write_all_shards() {
         for (shards, elements) in [(None, 0), (Some(1), 0), (Some(3), 0), (Some(3), 1)] {
             let folder = tempfile::tempdir().unwrap();
             run(&*runner, |p| {
-                let mut write = TextIo::write(prefix(folder.path())).suffix(".txt").header("head").footer("foot");
+                let mut write =
+                    TextIo::write(prefix(folder.path())).suffix(".txt").header("head").footer("foot");
                 if let Some(shards) = shards {
                     write = write.shards(shards);
                 }
@@ -55,7 +56,10 @@ fn b189_an_empty_collection_and_one_element_write_all_shards() {
             let texts: Vec<_> =
                 expected.iter().map(|name| fs::read_to_string(folder.path().join(name)).unwrap()).collect();
             for text in &texts {
-                assert!(["head\nfoot\n", "head\none\nfoot\n"].contains(&text.as_str()), "{runner:?} {text:?}");
+                assert!(
+                    ["head\nfoot\n", "head\none\nfoot\n"].contains(&text.as_str()),
+                    "{runner:?} {text:?}"
+                );
             }
             assert_eq!(texts.concat().matches("one").count(), elements, "{runner:?}");
         }
@@ -110,7 +114,8 @@ fn what_is_written_compressed_is_read_back() {
 fn an_empty_compressed_shard_is_a_file_of_its_format() {
     let folder = tempfile::tempdir().unwrap();
     run(&*runners()[0], |p| {
-        p.create("Lines", Vec::<String>::new()).apply("Write", TextIo::write(prefix(folder.path())).suffix(".gz"));
+        p.create("Lines", Vec::<String>::new())
+            .apply("Write", TextIo::write(prefix(folder.path())).suffix(".gz"));
     });
     for name in set(4, ".gz") {
         let bytes = fs::read(folder.path().join(name)).unwrap();
@@ -157,9 +162,12 @@ fn each_window_has_its_files() {
         let folder = tempfile::tempdir().unwrap();
         let at = |secs| Timestamp::from_secs(secs);
         run(&*runner, |p| {
-            p.create_timestamped("Lines", [("a".to_owned(), at(5)), ("b".to_owned(), at(65)), ("c".to_owned(), at(6))])
-                .window_into("Minutes", FixedWindows::of(Duration::from_minutes(1)))
-                .apply("Write", TextIo::write(prefix(folder.path())).suffix(".txt").shards(1));
+            p.create_timestamped(
+                "Lines",
+                [("a".to_owned(), at(5)), ("b".to_owned(), at(65)), ("c".to_owned(), at(6))],
+            )
+            .window_into("Minutes", FixedWindows::of(Duration::from_minutes(1)))
+            .apply("Write", TextIo::write(prefix(folder.path())).suffix(".txt").shards(1));
         });
         let first = "out-1970-01-01T00-00-00Z-1970-01-01T00-01-00Z-00000-of-00001.txt";
         let second = "out-1970-01-01T00-01-00Z-1970-01-01T00-02-00Z-00000-of-00001.txt";

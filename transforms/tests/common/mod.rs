@@ -11,7 +11,7 @@ use purlin_runner_threaded::ThreadedRunner;
 use purlin_sdk::{CombineFn, Element, PCollection, Pipeline, PipelineError, RunOutcome, Runner};
 
 /// Every runner that a test must pass on.
-pub fn runners() -> Vec<Box<dyn Runner>> {
+pub(crate) fn runners() -> Vec<Box<dyn Runner>> {
     let mut all: Vec<Box<dyn Runner>> = Vec::new();
     for seed in 0..8 {
         all.push(Box::new(DirectRunner::new().seed(seed)));
@@ -23,21 +23,24 @@ pub fn runners() -> Vec<Box<dyn Runner>> {
 }
 
 /// Builds and runs a pipeline.
-pub fn try_run(runner: &dyn Runner, build: impl FnOnce(&Pipeline)) -> Result<RunOutcome, PipelineError> {
+pub(crate) fn try_run(
+    runner: &dyn Runner,
+    build: impl FnOnce(&Pipeline),
+) -> Result<RunOutcome, PipelineError> {
     let p = Pipeline::new();
     build(&p);
     p.run_on(runner)?.wait()
 }
 
 /// Builds a pipeline, runs it, and says on which runner it failed.
-pub fn run(runner: &dyn Runner, build: impl FnOnce(&Pipeline)) {
+pub(crate) fn run(runner: &dyn Runner, build: impl FnOnce(&Pipeline)) {
     if let Err(e) = try_run(runner, build) {
         panic!("{runner:?}: {e}");
     }
 }
 
 /// The sorted elements of the collection that `build` makes.
-pub fn elements<T: Element + Ord + fmt::Debug>(
+pub(crate) fn elements<T: Element + Ord + fmt::Debug>(
     runner: &dyn Runner,
     build: impl FnOnce(&Pipeline) -> PCollection<T>,
 ) -> Vec<T> {
@@ -48,7 +51,7 @@ pub fn elements<T: Element + Ord + fmt::Debug>(
 
 /// Where the elements of a bounded collection are put when all are there. Filled as a whole, so that a bundle that is
 /// run again changes nothing.
-pub struct Slot<T>(Arc<Mutex<Option<Vec<T>>>>);
+pub(crate) struct Slot<T>(Arc<Mutex<Option<Vec<T>>>>);
 
 impl<T> Default for Slot<T> {
     fn default() -> Self {
@@ -57,14 +60,14 @@ impl<T> Default for Slot<T> {
 }
 
 impl<T: Element + Ord + fmt::Debug> Slot<T> {
-    pub fn fill(&self, collection: &PCollection<T>) {
+    pub(crate) fn fill(&self, collection: &PCollection<T>) {
         let slot = self.0.clone();
         collection
             .combine_globally("Gather", Gather(std::marker::PhantomData))
             .map("Put", move |all| *slot.lock().unwrap() = Some(all));
     }
 
-    pub fn sorted(&self) -> Vec<T> {
+    pub(crate) fn sorted(&self) -> Vec<T> {
         let mut all = self.0.lock().unwrap().take().expect("the collection was never gathered");
         all.sort();
         all
@@ -99,7 +102,7 @@ impl<T: Element> CombineFn for Gather<T> {
 
 /// Sums of integers.
 #[derive(Clone)]
-pub struct Sum;
+pub(crate) struct Sum;
 
 impl CombineFn for Sum {
     type Input = i64;
