@@ -217,3 +217,44 @@ fn each_session_has_its_files() {
         assert_eq!(lines(folder.path()), ["0", "20", "300", "40"], "{runner:?}");
     }
 }
+
+#[test]
+fn a_bundle_that_is_run_again_leaves_no_line_twice() {
+    use purlin_runner_direct::DirectRunner;
+    use purlin_runner_threaded::ThreadedRunner;
+    use purlin_sdk::{DoFnError, Runner};
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    };
+    let mut all: Vec<Box<dyn Runner>> = Vec::new();
+    for seed in 0..8 {
+        all.push(Box::new(DirectRunner::new().seed(seed).retries(4)));
+    }
+    for parallelism in [1, 2, 16] {
+        all.push(Box::new(ThreadedRunner::new().parallelism(parallelism).retries(4)));
+    }
+    for runner in all {
+        let folder = tempfile::tempdir().unwrap();
+        let failures = Arc::new(AtomicU32::new(0));
+        let count = failures.clone();
+        run(&*runner, |p| {
+            p.create("Numbers", 0..500_i64)
+                .map_cx("Fail", move |n, _| {
+                    // Twice, after lines of the same bundle were written.
+                    if n % 100 == 99 && count.fetch_add(1, Ordering::SeqCst) < 2 {
+                        return Err(DoFnError::msg("try again").retryable());
+                    }
+                    Ok(format!("{n}"))
+                })
+                .apply("Write", TextIo::write(prefix(folder.path())).shards(3));
+        });
+        assert!(failures.load(Ordering::SeqCst) > 2, "{runner:?}");
+        let seen: Vec<_> = names(folder.path()).into_iter().filter(|name| !name.starts_with('.')).collect();
+        assert_eq!(seen, set(3, ""), "{runner:?}");
+        purlin_transforms::io::files::clean_leftovers(&prefix(folder.path()), "").unwrap();
+        let mut numbers: Vec<i64> = lines(folder.path()).iter().map(|l| l.parse().unwrap()).collect();
+        numbers.sort_unstable();
+        assert!(numbers.iter().copied().eq(0..500), "{runner:?}");
+    }
+}

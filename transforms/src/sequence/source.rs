@@ -14,6 +14,9 @@ use crate::offsets::Offsets;
 /// Numbers between two looks at the clock.
 const LOOK_EVERY: u32 = 64;
 
+/// Looks at the clock after which an endless source lets others have their turn, also where the runner does not ask.
+const LOOKS_PER_TURN: u32 = 256;
+
 /// The longest wait, so that the watermark follows the clock also between numbers that are far apart.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
@@ -167,7 +170,10 @@ impl SplittableDoFn for Numbers {
         out: &mut Emitter<'_, i64>,
     ) -> Result<Continuation> {
         let mut next = claims.restriction().start;
-        loop {
+        let mut looks = 0;
+        while looks < LOOKS_PER_TURN {
+            // Work with an end needs no turns.
+            looks += u32::from(work.numbers.is_endless());
             let now = cx.now();
             if work.stop.is_some_and(|stop| now >= stop) {
                 // The rest is claimed, and nothing comes of it.
@@ -192,6 +198,7 @@ impl SplittableDoFn for Numbers {
                 next = next.saturating_add(1);
             }
         }
+        Ok(Continuation::resume())
     }
 
     /// Times that are asked for by an element of a later timestamp are emitted all the same.
