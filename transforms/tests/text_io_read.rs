@@ -2,14 +2,14 @@
 
 mod common;
 
-use std::{fs, io::Write, path::Path};
+use std::{fs, path::Path};
 
 use common::{elements, runners, try_run};
 use purlin_runner_direct::DirectRunner;
 use purlin_sdk::{Phase, Runner};
 use purlin_transforms::io::{
     TextIo,
-    files::{Compression, EmptyMatch},
+    files::EmptyMatch,
     text::{Lines, Pattern, TextRead},
 };
 
@@ -37,7 +37,9 @@ fn error(runner: &dyn Runner, source: TextRead<Pattern, Lines>) -> String {
     error.to_string()
 }
 
+#[cfg(feature = "gzip")]
 fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
@@ -103,6 +105,7 @@ fn b182_delimiters_that_are_cut_in_half() {
     }
 }
 
+#[cfg(feature = "gzip")]
 #[test]
 fn b184_a_byte_order_mark_belongs_to_no_line() {
     let folder = tempfile::tempdir().unwrap();
@@ -122,6 +125,7 @@ fn b184_a_byte_order_mark_belongs_to_no_line() {
     }
 }
 
+#[cfg(feature = "gzip")]
 #[test]
 fn b186_all_members_of_a_gzip_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,7 +151,10 @@ fn b186_all_members_of_a_gzip_file() {
             assert!(error.contains(name) && error.contains("Read/Read"), "{runner:?} {error}");
         }
         let plain = path(folder.path(), "plain.gz");
-        assert_eq!(read(&*runner, TextIo::read(plain).compression(Compression::None)), ["plain"]);
+        assert_eq!(
+            read(&*runner, TextIo::read(plain).compression(purlin_transforms::io::files::Compression::None)),
+            ["plain"]
+        );
     }
 }
 
@@ -195,6 +202,7 @@ fn a_line_that_is_no_text_fails_with_its_place_and_the_way_out() {
     }
 }
 
+#[cfg(feature = "gzip")]
 #[test]
 fn file_names_come_with_the_lines_and_headers_do_not() {
     let folder = tempfile::tempdir().unwrap();
@@ -214,6 +222,7 @@ fn file_names_come_with_the_lines_and_headers_do_not() {
     }
 }
 
+#[cfg(feature = "gzip")]
 #[test]
 fn a_compressed_file_of_many_bundles_is_read_once() {
     let folder = tempfile::tempdir().unwrap();
