@@ -1,6 +1,6 @@
 //! Sources that make up their elements, and splittable DoFns that wait.
 
-mod common;
+mod pipelines;
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,7 @@ use std::{
     time::{Duration as StdDuration, Instant},
 };
 
-use common::{Sum, elements, run, runners, try_run};
+use pipelines::{Sum, elements, run, runners, try_run};
 use purlin_runner_direct::DirectRunner;
 use purlin_runner_threaded::ThreadedRunner;
 use purlin_sdk::{

@@ -1,10 +1,10 @@
 //! Reading text in pipelines.
 
-mod common;
+mod pipelines;
 
 use std::{fs, path::Path};
 
-use common::{elements, runners, try_run};
+use pipelines::{elements, runners, try_run};
 use purlin_runner_direct::DirectRunner;
 use purlin_sdk::{Phase, Runner};
 use purlin_transforms::io::{

@@ -1,10 +1,10 @@
 //! Writing text in pipelines.
 
-mod common;
+mod pipelines;
 
 use std::{fs, path::Path};
 
-use common::{elements, run, runners, try_run};
+use pipelines::{elements, run, runners, try_run};
 use purlin_sdk::{
     Duration, Timestamp,
     window::{FixedWindows, Sessions},
