@@ -32,7 +32,7 @@ pub(crate) const fn below(x: u64, bound: u64) -> u64 {
 }
 
 /// One event: 32 bytes, plain data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Event {
     /// Its index.
     pub id: u64,

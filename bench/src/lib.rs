@@ -14,6 +14,7 @@ pub mod checksum;
 pub mod generate;
 pub mod hand;
 pub mod harness;
+pub mod purlin;
 pub mod text;
 mod work;
 pub mod works;

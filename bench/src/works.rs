@@ -1,6 +1,7 @@
 //! The table of works. To add a system, add its line: `System::new("name", function).targets(&[(1, 1.2)])`.
 
 use crate::hand::{w1, w2, w3};
+use crate::purlin;
 use crate::{Input, System, Work};
 
 /// Keys of the works in which ten events fold into one result.
@@ -11,6 +12,9 @@ const MANY: u64 = 1_000_000;
 
 /// Numbers of threads on which there is something to exchange or merge.
 const SEVERAL: &[usize] = &[2, 4, 8, 16];
+
+/// What the design must reach before anything is built on it, on one thread and on two.
+const TWICE: &[(usize, f64)] = &[(1, 2.0), (2, 2.0)];
 
 /// All works.
 pub const WORKS: &[Work] = &[
@@ -28,7 +32,12 @@ pub const WORKS: &[Work] = &[
         input: Input::Events { keys: FEW },
         n: 20_000_000,
         quick: 500_000,
-        systems: &[System::new("hand", w2::constant_times), System::new("hand-unstored", w2::unstored)],
+        systems: &[
+            System::new("hand", w2::constant_times),
+            System::new("purlin-fused", purlin::w2::fused).targets(TWICE),
+            System::new("purlin", purlin::w2::plain).targets(TWICE),
+            System::new("hand-unstored", w2::unstored),
+        ],
     },
     Work {
         name: "W2t",
@@ -36,7 +45,11 @@ pub const WORKS: &[Work] = &[
         input: Input::Events { keys: FEW },
         n: 20_000_000,
         quick: 500_000,
-        systems: &[System::new("hand", w2::own_times)],
+        systems: &[
+            System::new("hand", w2::own_times),
+            System::new("purlin-fused", purlin::w2::fused_own_times).targets(TWICE),
+            System::new("purlin", purlin::w2::plain_own_times).targets(TWICE),
+        ],
     },
     Work {
         name: "W3",
@@ -46,6 +59,7 @@ pub const WORKS: &[Work] = &[
         quick: 500_000,
         systems: &[
             System::new("hand", w3::merged),
+            System::new("purlin", purlin::w3::tumbling).targets(TWICE),
             System::new("hand-exchange", w3::exchanged).only_on(SEVERAL),
             System::new("hand-naive", w3::naive).only_on(&[1]),
         ],
@@ -58,6 +72,7 @@ pub const WORKS: &[Work] = &[
         quick: 500_000,
         systems: &[
             System::new("hand", w3::exchanged),
+            System::new("purlin", purlin::w3::tumbling).targets(TWICE),
             System::new("hand-merge", w3::merged).only_on(SEVERAL),
         ],
     },

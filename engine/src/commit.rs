@@ -60,7 +60,8 @@ impl Engine {
     ) -> Vec<Finalizer> {
         let plan = self.plan.clone();
         let stage = &plan.stages[bundle.stage.0];
-        let Effects { outputs, keyed, shards, windows, residuals, finalizers, view, state, .. } = effects;
+        let Effects { outputs, keyed, shards, spare_tables, windows, residuals, finalizers, view, state } =
+            effects;
         for (edge, batch) in outputs {
             let edge = stage.edges[edge];
             self.deliver(edge.to, batch, edge.spread);
@@ -104,6 +105,9 @@ impl Engine {
         if let (Some(value), Some(window)) = (view, &bundle.window) {
             self.stages[bundle.stage.0].values.insert(window.clone(), value);
         }
+        if !spare_tables.is_empty() {
+            self.recycle(bundle.stage, spare_tables);
+        }
         if let (Some(keyed), Some(n)) = (state, bundle.key_group) {
             self.return_key_group(bundle.stage, n, keyed);
         }
@@ -132,6 +136,21 @@ impl Engine {
             self.settle_closing(feed.to, id, &mut shard);
             self.stages[from.0].shards[n].extend(shard);
         }
+    }
+
+    /// Gives emptied tables to the shards that feed the grouping `id`.
+    fn recycle(&mut self, id: StageId, mut tables: Vec<Box<dyn purlin_sdk::exec::AnyTable>>) {
+        let plan = self.plan.clone();
+        for producer in &plan.stages[id.0].upstream {
+            for (n, _) in plan.stages[producer.0].feeds.iter().enumerate().filter(|(_, f)| f.to == id) {
+                for shard in &mut self.stages[producer.0].shards[n] {
+                    if let Some(table) = tables.pop() {
+                        shard.recycle(table);
+                    }
+                }
+            }
+        }
+        // None of the shards was at rest: the tables go.
     }
 
     fn return_key_group(&mut self, id: StageId, n: usize, keyed: Box<dyn purlin_sdk::exec::KeyedState>) {

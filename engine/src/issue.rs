@@ -183,7 +183,11 @@ impl Engine {
             if len == 0 {
                 break;
             }
-            let at = if self.chooser.is_random() { self.chooser.pick(len) } else { 0 };
+            let at = if self.chooser.is_random() {
+                self.chooser.pick(len)
+            } else {
+                state.first_in_time(most_items)
+            };
             let Some(mut item) = state.queue.remove(at) else { break };
             if item.batch.len() > room {
                 let rest = item.batch.split_off(room);

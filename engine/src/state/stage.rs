@@ -67,6 +67,18 @@ impl StageState {
         }
     }
 
+    /// Which item of the queue to take. Of restrictions the one that holds the watermark most, so that parts of a source
+    /// stay together in event time and few windows are open; of elements the oldest.
+    pub(crate) fn first_in_time(&self, most_items: usize) -> usize {
+        /// Looking at more would cost more than it brings.
+        const LOOKED_AT: usize = 64;
+        if most_items > 1 {
+            return 0;
+        }
+        let holds = self.queue.iter().take(LOOKED_AT).map(|item| item.hold).enumerate();
+        holds.min_by_key(|(_, hold)| *hold).map_or(0, |(i, _)| i)
+    }
+
     /// Whether a bundle could be made.
     pub(crate) fn has_work(&self) -> bool {
         !self.queue.is_empty() || !self.closed.is_empty() || !self.ready_groups.is_empty()

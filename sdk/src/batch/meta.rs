@@ -81,6 +81,30 @@ impl Meta {
             && !matches!(self.windows, Windows::Each(_))
     }
 
+    /// The timestamps, when they are all that differs between elements.
+    #[inline]
+    pub fn only_times_differ(&self) -> Option<&[Timestamp]> {
+        match &self.times {
+            Column::Each(times)
+                if matches!(self.panes, Column::Const(_)) && !matches!(self.windows, Windows::Each(_)) =>
+            {
+                Some(times)
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes the column of timestamps out as an empty vector, for its buffer.
+    pub fn take_times(&mut self) -> Vec<Timestamp> {
+        match std::mem::replace(&mut self.times, Column::Const(Timestamp::MIN)) {
+            Column::Each(mut times) => {
+                times.clear();
+                times
+            }
+            Column::Const(_) => Vec::with_capacity(super::BATCH_SIZE),
+        }
+    }
+
     /// Whether some element may be in several windows, or in none.
     pub fn may_be_in_several_windows(&self) -> bool {
         match &self.windows {

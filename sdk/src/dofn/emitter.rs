@@ -5,7 +5,7 @@ use std::{cell::RefCell, fmt};
 use super::Tag;
 use crate::{
     DoFnError, Duration, Element, Phase, PipelineError, Step, Timestamp,
-    batch::{BATCH_SIZE, Column, Meta, Row, WindowSet, Windows},
+    batch::{BATCH_SIZE, Batch, Column, Meta, Row, WindowSet, Windows},
     exec::{Downstream, KernelResult, Port, TagPort},
     window::{PaneInfo, Window},
 };
@@ -33,6 +33,17 @@ impl Observed {
     }
 }
 
+/// What has to be done to the output's columns for each element that is emitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Columns {
+    /// Nothing: they already say what is true of everything that comes of this input batch.
+    Settled,
+    /// A timestamp is added; windows and panes are settled.
+    Times,
+    /// Everything is looked at.
+    All,
+}
+
 /// The outputs of a transform, for one input element.
 ///
 /// What is emitted without a timestamp has the input's; windows and pane are always the input's.
@@ -43,10 +54,11 @@ pub struct Emitter<'a, O> {
     row: Row<'a>,
     rules: EmitRules<'a>,
     observed: Option<&'a Observed>,
+    // Whether the bundle counts what is emitted here.
+    source: bool,
     // Elements of the port's batch whose timestamps, windows and panes are in its columns.
     marked: usize,
-    // Whether the columns already say what is true of whatever is emitted for this input batch.
-    uniform: bool,
+    columns: Columns,
     // Whether batches may be handed on before the input element is done.
     holding: bool,
     failed: Option<PipelineError>,
@@ -68,8 +80,9 @@ impl<'a, O: Element> Emitter<'a, O> {
             row,
             rules,
             observed: None,
+            source: false,
             marked,
-            uniform: false,
+            columns: Columns::All,
             holding: false,
             failed: None,
         };
@@ -77,8 +90,10 @@ impl<'a, O: Element> Emitter<'a, O> {
         emitter
     }
 
-    pub(crate) fn observing(mut self, observed: Option<&'a Observed>) -> Emitter<'a, O> {
+    /// The emitter of a source: what it emits is counted, and its estimator may be told of every timestamp.
+    pub(crate) fn of_source(mut self, observed: Option<&'a Observed>) -> Emitter<'a, O> {
         self.observed = observed;
+        self.source = true;
         self
     }
 
@@ -102,15 +117,38 @@ impl<'a, O: Element> Emitter<'a, O> {
             return;
         }
         self.mark();
-        let row = Row { timestamp: Some(timestamp), ..self.row };
-        self.port.batch.push(value, row);
+        self.push_at(value, timestamp);
         self.marked = self.port.batch.len();
-        self.uniform = false;
         if let Some(observed) = self.observed {
             observed.push(timestamp);
         }
         if self.marked >= BATCH_SIZE {
             self.overflow();
+        }
+    }
+
+    #[inline]
+    fn push_at(&mut self, value: O, timestamp: Timestamp) {
+        let Batch { values, meta } = &mut self.port.batch;
+        // Windows that follow from the timestamp must not follow this one.
+        if let (Columns::Times, Windows::Const(_), Column::Each(times)) =
+            (self.columns, &meta.windows, &mut meta.times)
+        {
+            values.push(value);
+            times.push(timestamp);
+            return;
+        }
+        let len = values.len();
+        meta.append(len, Row { timestamp: Some(timestamp), ..self.row }, 1);
+        values.push(value);
+        if self.columns != Columns::All {
+            let times = matches!((&meta.windows, &meta.times), (Windows::Const(_), Column::Each(_)));
+            let settled = matches!((&meta.windows, &meta.times), (Windows::Const(_), Column::Const(_)));
+            self.columns = match self.columns {
+                Columns::Settled if settled => Columns::Settled,
+                _ if times => Columns::Times,
+                _ => Columns::All,
+            };
         }
     }
 
@@ -157,7 +195,7 @@ impl<'a, O: Element> Emitter<'a, O> {
 
     fn check_time(&mut self, timestamp: Timestamp) -> bool {
         let input = self.row.time();
-        if timestamp >= input - self.rules.skew {
+        if timestamp >= input || timestamp >= input - self.rules.skew {
             return true;
         }
         self.fail(self.contract(format!(
@@ -218,28 +256,45 @@ impl<'a, O: Element> Emitter<'a, O> {
     #[inline]
     fn mark(&mut self) {
         let len = self.port.batch.values.len();
-        if !self.uniform && len > self.marked {
-            self.port.batch.meta.append(self.marked, self.row, len - self.marked);
+        if len > self.marked {
+            match (self.columns, &mut self.port.batch.meta.times) {
+                (Columns::Settled, _) => {}
+                (Columns::Times, Column::Each(times)) if self.row.timestamp.is_none() => {
+                    times.resize(len, self.row.time());
+                }
+                _ => self.port.batch.meta.append(self.marked, self.row, len - self.marked),
+            }
         }
         self.marked = len;
     }
 
-    /// Looks whether the columns of an empty batch can say once and for all what is true of this input batch.
+    /// Looks what the columns can say once and for all of everything that comes of this input batch.
     fn settle(&mut self) {
         let theirs = self.row.meta;
-        let constant = matches!(theirs.times, Column::Const(_))
-            && matches!(theirs.windows, Windows::Const(WindowSet::One(_)))
+        let ours = &mut self.port.batch.meta;
+        let settled = matches!(theirs.windows, Windows::Const(WindowSet::One(_)) | Windows::Fixed(_))
             && matches!(theirs.panes, Column::Const(_))
             && self.row.timestamp.is_none()
-            && self.row.window.is_none();
-        if !constant {
-            self.uniform = false;
-            return;
+            && self.row.window.is_none()
+            && self.port.batch.values.is_empty();
+        self.columns = match &theirs.times {
+            _ if !settled => Columns::All,
+            Column::Const(at) => {
+                ours.times = Column::Const(*at);
+                Columns::Settled
+            }
+            Column::Each(_) => {
+                match &mut ours.times {
+                    Column::Each(times) => times.clear(),
+                    constant => *constant = Column::Each(Vec::with_capacity(BATCH_SIZE)),
+                }
+                Columns::Times
+            }
+        };
+        if settled {
+            ours.windows = theirs.windows.clone();
+            ours.panes = theirs.panes.clone();
         }
-        if self.port.batch.is_empty() && !self.port.batch.meta.same_constants(theirs) {
-            self.port.batch.meta = theirs.clone();
-        }
-        self.uniform = self.port.batch.meta.same_constants(theirs);
     }
 
     #[cold]
@@ -248,6 +303,9 @@ impl<'a, O: Element> Emitter<'a, O> {
             return;
         }
         self.mark();
+        if self.source {
+            self.down.cx().note_emitted(self.marked);
+        }
         if let Err(e) = self.port.flush_full(&mut self.down) {
             self.fail(e);
             // What follows of a failed bundle is thrown away.

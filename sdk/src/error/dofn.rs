@@ -3,7 +3,7 @@
 use std::{error::Error, fmt};
 
 /// What the methods of a DoFn return.
-pub type Result<T = ()> = std::result::Result<T, DoFnError>;
+pub type Result<T = (), E = DoFnError> = std::result::Result<T, E>;
 
 /// An error from user code, one word wide.
 ///

@@ -72,6 +72,7 @@ pub struct BundleCx {
     metrics: BundleMetrics,
     at: Cell<Option<(usize, Phase)>>,
     depth: Cell<u32>,
+    emitted: Cell<u64>,
 }
 
 impl BundleCx {
@@ -89,6 +90,7 @@ impl BundleCx {
             metrics: BundleMetrics::default(),
             at: Cell::new(None),
             depth: Cell::new(0),
+            emitted: Cell::new(0),
         }
     }
 
@@ -105,6 +107,16 @@ impl BundleCx {
     /// Everything that the bundle did.
     pub fn into_effects(self) -> (Effects, BundleMetrics) {
         (self.effects.into_inner(), self.metrics)
+    }
+
+    /// Counts elements that a source emitted.
+    pub(crate) fn note_emitted(&self, elements: usize) {
+        self.emitted.set(self.emitted.get() + elements as u64);
+    }
+
+    /// How many elements a source emitted in this bundle, but for those that do not make a batch yet.
+    pub(crate) fn emitted(&self) -> u64 {
+        self.emitted.get()
     }
 
     /// Remembers which kernel is at work, so that a panic can be told to come from it.

@@ -5,7 +5,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use super::{KeyedState, Shard, ViewValue};
+use super::{AnyTable, KeyedState, Shard, ViewValue};
 use crate::{Duration, Phase, PipelineError, Result, Step, Timestamp, batch::AnyBatch, window::Window};
 
 /// A callback that runs once the bundle is committed.
@@ -47,12 +47,12 @@ impl fmt::Debug for Finalizer {
 pub struct Effects {
     /// Batches for other stages, by the number of the stage's outgoing edge.
     pub outputs: Vec<(usize, AnyBatch)>,
-    /// How many elements leave the stage so far.
-    pub output_elements: u64,
     /// Elements for key groups, by the number of the grouping among those that the stage feeds.
     pub keyed: Vec<KeyedBatch>,
     /// The shards that the bundle may fold into, one a grouping that the stage feeds (nothing for keyed groupings).
     pub shards: Vec<Option<Box<dyn Shard>>>,
+    /// Tables that were emptied, for the shards to use again.
+    pub spare_tables: Vec<Box<dyn AnyTable>>,
     /// Windows that got data, from the shards.
     pub windows: Vec<WindowReport>,
     /// Restrictions to go on with.

@@ -5,7 +5,7 @@ use std::{any::Any, fmt};
 use super::{Downstream, KernelResult};
 use crate::{
     Element, Phase, PipelineError, Step,
-    batch::{BATCH_SIZE, Batch, Row},
+    batch::{BATCH_SIZE, Batch, Column, Row},
     coder::{CoderRef, Context},
     coder_slot::CoderSlot,
 };
@@ -54,7 +54,28 @@ impl<T: Element> Port<T> {
         mut f: impl FnMut(I, &mut Vec<T>),
     ) -> KernelResult {
         let Batch { values, meta } = input;
-        if meta.is_constant() {
+        if let Some(times) = meta.only_times_differ() {
+            self.batch.meta.clear();
+            self.batch.meta.windows = meta.windows.clone();
+            self.batch.meta.panes = meta.panes.clone();
+            let mut ours = self.batch.meta.take_times();
+            for (value, at) in values.drain(..).zip(times) {
+                f(value, &mut self.batch.values);
+                match self.batch.values.len() - ours.len() {
+                    0 => {}
+                    1 => ours.push(*at),
+                    _ => ours.resize(self.batch.values.len(), *at),
+                }
+                if ours.len() >= OVERFULL {
+                    self.batch.meta.times = Column::Each(ours);
+                    self.flush_full(down)?;
+                    self.batch.meta.windows = meta.windows.clone();
+                    self.batch.meta.panes = meta.panes.clone();
+                    ours = self.batch.meta.take_times();
+                }
+            }
+            self.batch.meta.times = Column::Each(ours);
+        } else if meta.is_constant() {
             self.batch.meta.clone_from(meta);
             for value in values.drain(..) {
                 f(value, &mut self.batch.values);

@@ -29,7 +29,6 @@ impl Boundary {
 impl Kernel for Boundary {
     fn run(&mut self, input: &mut dyn ErasedBatch, down: &mut Downstream<'_>) -> KernelResult {
         let mut effects = down.cx().effects();
-        effects.output_elements += input.len() as u64;
         let outputs = &mut effects.outputs;
         // Small batches join the one before, so that an edge carries few.
         if let Some((edge, last)) = outputs.last_mut()

@@ -57,12 +57,11 @@ impl<'a, D: SplittableDoFn> Claims<'a, D> {
         if self.cx.control.checkpoint_requested() || self.cx.control.is_cancelled() {
             return true;
         }
-        if !claimed.is_multiple_of(LOOK_EVERY) {
-            return false;
-        }
         let limits = &self.cx.limits;
-        limits.max_time.is_some_and(|max| self.started.elapsed() >= max)
-            || limits.max_elements.is_some_and(|max| self.cx.effects().output_elements >= max)
+        if limits.max_elements.is_some_and(|max| self.cx.emitted() >= max) {
+            return true;
+        }
+        claimed.is_multiple_of(LOOK_EVERY) && limits.max_time.is_some_and(|max| self.started.elapsed() >= max)
     }
 
     fn observe(&self, running: &mut Running<D>) {

@@ -16,6 +16,8 @@ pub(super) struct WindowRoot<K: Key, F: Fold> {
     // What to emit for when nothing was gathered: the key of a global combine with a default.
     default_key: Option<K>,
     out: Port<(K, F::Output)>,
+    // Tables that were emptied, for the shards to use again.
+    spare: Vec<Box<dyn AnyTable>>,
 }
 
 impl<K: Key, F: Fold> WindowRoot<K, F> {
@@ -25,10 +27,16 @@ impl<K: Key, F: Fold> WindowRoot<K, F> {
         default_key: Option<K>,
         coder: &CoderSlot<(K, F::Output)>,
     ) -> WindowRoot<K, F> {
-        WindowRoot { step: step.clone(), fold, default_key, out: Port::new(0, step, coder) }
+        WindowRoot {
+            step: step.clone(),
+            fold,
+            default_key,
+            out: Port::new(0, step, coder),
+            spare: Vec::new(),
+        }
     }
 
-    fn merge(&self, tables: Vec<Box<dyn AnyTable>>) -> Result<Option<WindowTable<K, F>>, PipelineError> {
+    fn merge(&mut self, tables: Vec<Box<dyn AnyTable>>) -> Result<Option<WindowTable<K, F>>, PipelineError> {
         let mut typed = Vec::with_capacity(tables.len());
         for table in tables {
             typed.push(*table.into_any().downcast::<WindowTable<K, F>>().map_err(|_| {
@@ -38,8 +46,8 @@ impl<K: Key, F: Fold> WindowRoot<K, F> {
         // The largest stays where it is and the others move into it.
         typed.sort_by_key(|t| t.accs.len());
         let Some(mut all) = typed.pop() else { return Ok(None) };
-        for table in typed {
-            for (key, acc) in table.accs {
+        for mut table in typed {
+            for (key, acc) in table.accs.drain() {
                 match all.accs.entry(key) {
                     hashbrown::hash_map::Entry::Occupied(mut e) => self.fold.merge(e.get_mut(), acc),
                     hashbrown::hash_map::Entry::Vacant(e) => {
@@ -47,26 +55,40 @@ impl<K: Key, F: Fold> WindowRoot<K, F> {
                     }
                 }
             }
-            for (key, ts) in table.times {
+            for (key, ts) in table.times.drain() {
                 all.merge_time(key, ts);
             }
+            self.spare.push(Box::new(table));
         }
         Ok(Some(all))
     }
 
-    fn emit(&mut self, window: &Window, table: WindowTable<K, F>, down: &mut Downstream<'_>) -> KernelResult {
+    fn emit(
+        &mut self,
+        window: &Window,
+        table: &mut WindowTable<K, F>,
+        down: &mut Downstream<'_>,
+    ) -> KernelResult {
         let meta = Meta::constant(
             window.max_timestamp(),
             WindowSet::One(window.clone()),
             PaneInfo::ON_TIME_AND_ONLY,
         );
-        let WindowTable { accs, times, .. } = table;
-        for (key, acc) in accs {
-            let ts = if times.is_empty() { None } else { times.get(&key).copied() };
-            let value = self.fold.extract(acc);
-            self.out.batch.push((key, value), Row { timestamp: ts, ..Row::of(&meta, 0) });
+        let same_time = table.times.is_empty();
+        self.out.batch.meta.clone_from(&meta);
+        for (key, acc) in table.accs.drain() {
+            let value = if same_time {
+                (key, self.fold.extract(acc))
+            } else {
+                let timestamp = table.times.get(&key).copied();
+                let row = Row { timestamp, ..Row::of(&meta, 0) };
+                self.out.batch.meta.append(self.out.batch.values.len(), row, 1);
+                (key, self.fold.extract(acc))
+            };
+            self.out.batch.values.push(value);
             if self.out.batch.len() >= BATCH_SIZE {
                 self.out.flush_full(down)?;
+                self.out.batch.meta.clone_from(&meta);
                 down.cx().phase(Phase::ExtractOutput);
             }
         }
@@ -92,7 +114,9 @@ impl<K: Key, F: Fold> Kernel for WindowRoot<K, F> {
             table.accs.insert(key.clone(), self.fold.create());
         }
         down.cx().phase(Phase::ExtractOutput);
-        self.emit(&window, table, down)?;
+        self.emit(&window, &mut table, down)?;
+        self.spare.push(Box::new(table));
+        down.cx().effects().spare_tables.append(&mut self.spare);
         self.out.flush(down)
     }
 }

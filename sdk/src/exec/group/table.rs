@@ -19,6 +19,8 @@ pub trait Shard: Send {
     fn as_any(&mut self) -> &mut dyn Any;
     /// Takes out what was gathered for `window`.
     fn take(&mut self, window: &Window) -> Option<Box<dyn AnyTable>>;
+    /// Takes an emptied table to use again; one of another grouping, or one too many, is dropped.
+    fn recycle(&mut self, table: Box<dyn AnyTable>);
     /// Windows that got data since the last report, or data that hold the watermark lower.
     fn report(&mut self, group: usize) -> Vec<WindowReport>;
     /// How many accumulators it holds, for the memory budget.
@@ -63,6 +65,12 @@ impl<K: Key, F: Fold> WindowTable<K, F> {
         WindowTable::new(TimestampCombiner::EndOfWindow)
     }
 
+    fn emptied(mut self) -> WindowTable<K, F> {
+        self.accs.clear();
+        self.times.clear();
+        WindowTable { accs: self.accs, times: self.times, ..WindowTable::new(self.combiner) }
+    }
+
     /// Takes in the output timestamp that another worker has for `key`.
     pub(super) fn merge_time(&mut self, key: K, ts: Timestamp) {
         let combiner = self.combiner;
@@ -84,6 +92,18 @@ impl<K: Key, F: Fold> WindowTable<K, F> {
                 e.insert(acc);
             }
         }
+    }
+
+    fn add_all(&mut self, fold: &F, mut pairs: impl Iterator<Item = (K, F::Input)>) {
+        if size_of::<K>() > 0 {
+            pairs.for_each(|(k, v)| self.add(fold, k, v));
+            return;
+        }
+        // A key that takes no memory is always the same one: it is looked up once.
+        let Some((key, value)) = pairs.next() else { return };
+        let acc = self.accs.entry(key).or_insert_with(|| fold.create());
+        fold.add(acc, value);
+        pairs.for_each(|(_, v)| fold.add(acc, v));
     }
 
     fn note_time(&mut self, key: &K, ts: Timestamp) {
@@ -128,14 +148,26 @@ pub(crate) struct WindowTables<K, F: Fold> {
     index: StdMap<Window, usize>,
     // The window that the last element fell into, and the one before: out-of-order data alternate between few.
     last: [usize; 2],
+    // Emptied tables: a window has about as many keys as the one before, so its table need not grow again.
+    spare: Vec<WindowTable<K, F>>,
 }
+
+/// How many emptied tables a worker keeps.
+const SPARE: usize = 4;
 
 /// An interval that contains nothing.
 const NOWHERE: IntervalWindow = IntervalWindow::new(Timestamp::MAX, Timestamp::MIN);
 
 impl<K: Key, F: Fold> WindowTables<K, F> {
     pub(crate) fn new(fold: F, combiner: TimestampCombiner) -> WindowTables<K, F> {
-        WindowTables { fold, combiner, open: Vec::new(), index: StdMap::new(), last: [0; 2] }
+        WindowTables {
+            fold,
+            combiner,
+            open: Vec::new(),
+            index: StdMap::new(),
+            last: [0; 2],
+            spare: Vec::new(),
+        }
     }
 
     /// Folds all of `batch` in, except for windows that are expired; returns how many of those there were.
@@ -158,9 +190,7 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
                 let (fold, open) = (&self.fold, &mut self.open[i]);
                 if plain {
                     open.table.hold = w.max_timestamp();
-                    for (k, v) in values.drain(..) {
-                        open.table.add(fold, k, v);
-                    }
+                    open.table.add_all(fold, values.drain(..));
                 } else {
                     for (i, (k, v)) in values.drain(..).enumerate() {
                         open.table.note_time(&k, meta.times.get(i));
@@ -258,7 +288,8 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
         }
         let i = self.open.len();
         let interval = window.as_interval().unwrap_or(NOWHERE);
-        self.open.push(Open { window: window.clone(), interval, table: WindowTable::new(self.combiner) });
+        let table = self.spare.pop().unwrap_or_else(|| WindowTable::new(self.combiner));
+        self.open.push(Open { window: window.clone(), interval, table });
         self.index.insert(window.clone(), i);
         i
     }
@@ -277,6 +308,15 @@ impl<K: Key, F: Fold> Shard for WindowTables<K, F> {
         }
         self.last = [0; 2];
         Some(Box::new(taken.table))
+    }
+
+    fn recycle(&mut self, table: Box<dyn AnyTable>) {
+        if self.spare.len() >= SPARE {
+            return;
+        }
+        if let Ok(table) = table.into_any().downcast::<WindowTable<K, F>>() {
+            self.spare.push(table.emptied());
+        }
     }
 
     fn report(&mut self, group: usize) -> Vec<WindowReport> {

@@ -99,7 +99,7 @@ impl<D: SplittableDoFn> ProcessKernel<D> {
         let rules = EmitRules { step, skew: dofn.allowed_timestamp_skew(), phase: Phase::Process };
         let observing = <<D::Estimator as WatermarkEstimator>::Kind as EstimatorKind<D::Estimator>>::OBSERVES;
         let mut emitter =
-            Emitter::new(out, tags, down.reborrow(), row, rules).observing(observing.then_some(&observed));
+            Emitter::new(out, tags, down.reborrow(), row, rules).of_source(observing.then_some(&observed));
         let continuation = dofn
             .process(&shared.element, &claims, &pcx, &mut emitter)
             .map_err(|e| PipelineError::user(step.clone(), Phase::Process, e))?;
