@@ -40,6 +40,7 @@ impl Engine {
                 }
                 self.propagate(touched);
                 self.hold_sources_back();
+                self.resume_sources();
                 finalizers
             }
             Err(error) => {

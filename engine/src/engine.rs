@@ -32,6 +32,8 @@ pub struct Engine {
     pub(crate) stages: Vec<StageState>,
     /// Stages that may have a bundle to give.
     pub(crate) ready: BTreeSet<StageId>,
+    /// Sources that wait until less memory waits between stages.
+    pub(crate) paused: BTreeSet<StageId>,
     /// When parked elements are due, and where they are.
     pub(crate) wakes: BTreeSet<(Timestamp, StageId)>,
     pub(crate) in_flight: HashMap<BundleId, InFlight>,
@@ -129,6 +131,7 @@ impl Engine {
             config,
             stages,
             ready,
+            paused: BTreeSet::new(),
             wakes: BTreeSet::new(),
             in_flight: HashMap::new(),
             lingering: HashMap::new(),
@@ -225,6 +228,7 @@ impl Engine {
                 bundle.control.request_checkpoint();
             }
         }
+        self.resume_sources();
         self.end_streams();
     }
 

@@ -101,34 +101,51 @@ impl Engine {
     }
 
     fn issue(&mut self) -> Option<Task> {
-        let mut paused = Vec::new();
-        let mut task = None;
-        while task.is_none() && !self.ready.is_empty() {
-            let n = self.chooser.pick(self.ready.len());
-            let id = if n + 1 == self.ready.len() {
-                self.ready.last().copied()?
-            } else {
-                self.ready.iter().nth(n).copied()?
-            };
+        while let Some(id) = self.choose() {
             if !self.stages[id.0].has_work() {
                 self.ready.remove(&id);
             } else if self.must_pause(id) {
                 self.ready.remove(&id);
-                paused.push(id);
+                self.paused.insert(id);
             } else if let Some(draft) = self.draft(id) {
-                task = Some(self.start(id, draft));
+                return Some(self.start(id, draft));
             } else {
                 self.ready.remove(&id);
             }
         }
-        self.ready.extend(paused.iter().copied());
-        if task.is_none() && self.in_flight.is_empty() {
-            // Everything else is at rest: a source may go on whatever waits.
-            let id = paused.first().copied()?;
-            let draft = self.draft(id)?;
-            task = Some(self.start(id, draft));
+        if !self.in_flight.is_empty() {
+            return None;
         }
-        task
+        // Everything else is at rest: a source may go on whatever waits.
+        let id = self.paused.pop_first()?;
+        self.ready.insert(id);
+        let draft = self.draft(id)?;
+        Some(self.start(id, draft))
+    }
+
+    /// The stage that gives the next bundle. Without a seed: what is deepest in the pipeline, since what is near the
+    /// exit frees memory, and sources only when nothing else is ready, those first that hold the watermark most.
+    fn choose(&mut self) -> Option<StageId> {
+        if self.chooser.is_random() {
+            let n = self.ready.len();
+            return if n == 0 { None } else { self.ready.iter().nth(self.chooser.pick(n)).copied() };
+        }
+        let is_source = |id: &StageId| matches!(self.plan.stages[id.0].root, Root::Splittable);
+        if let Some(id) = self.ready.iter().rev().find(|id| !is_source(id)) {
+            return Some(*id);
+        }
+        let hold = |id: &StageId| {
+            let queue = &self.stages[id.0].queue;
+            queue.get(self.stages[id.0].first_in_time(1)).map(|item| item.hold)
+        };
+        self.ready.iter().min_by_key(|id| hold(id)).copied()
+    }
+
+    /// Lets paused sources go on when enough was worked off.
+    pub(crate) fn resume_sources(&mut self) {
+        if !self.paused.is_empty() && (self.draining || !self.is_over_budget()) {
+            self.ready.append(&mut self.paused);
+        }
     }
 
     /// Whether a source must wait until what is under way is worked off.

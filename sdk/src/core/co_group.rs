@@ -32,7 +32,7 @@ macro_rules! co_group {
 
             #[track_caller]
             fn expand(self, inputs: ($(PCollection<(Ky, $T)>,)+)) -> Self::Out {
-                let site = inputs.0.pipeline().scope_site();
+                let site = std::panic::Location::caller();
                 let tagged: Vec<PCollection<(Ky, $Union<$($T),+>)>> = vec![$(
                     inputs.$n.map(concat!("Tag", stringify!($n)), |(k, v)| (k, $Union::$T(v)))
                 ),+];

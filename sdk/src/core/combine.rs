@@ -99,7 +99,7 @@ impl<K: Key, C: CombineFn> PTransform<PCollection<(K, C::Input)>> for Combine<C,
 
     #[track_caller]
     fn expand(self, input: PCollection<(K, C::Input)>) -> PCollection<(K, C::Output)> {
-        let site = input.pipeline().scope_site();
+        let site = Location::caller();
         combine_per_key_at(&input, "Combine", site, self.combine)
     }
 }
@@ -128,7 +128,7 @@ pub(crate) fn combine_globally<C: CombineFn>(
 ) -> PCollection<C::Output> {
     let keyed = input.map("Pair", |x| ((), x));
     let pipeline = input.pipeline();
-    let step = pipeline.name("Combine", pipeline.scope_site());
+    let step = pipeline.name("Combine", Location::caller());
     let windowing = input.windowing();
     if defaults && !windowing.window_fn.is_global() {
         pipeline.error(

@@ -78,10 +78,6 @@ impl Builder {
         });
     }
 
-    pub(crate) fn scope_site(&self) -> Option<&'static Location<'static>> {
-        self.scopes.last()?.site
-    }
-
     pub(crate) fn leave(&mut self) {
         if self.scopes.len() > 1 {
             self.scopes.pop();

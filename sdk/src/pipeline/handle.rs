@@ -131,13 +131,6 @@ impl Pipeline {
         self.0.borrow_mut().name(name, site)
     }
 
-    /// The line at which the composite that is being expanded was applied: for the steps of the SDK's own composites, so
-    /// that a failure in what the user gave them shows the user's line and not one of the SDK's.
-    #[track_caller]
-    pub(crate) fn scope_site(&self) -> &'static Location<'static> {
-        self.0.borrow().scope_site().unwrap_or_else(Location::caller)
-    }
-
     pub(crate) fn add(&self, step: Step, inputs: Vec<CollectionId>, op: Op) -> NodeId {
         let payload = serde_json::Value::Null;
         self.add_node(NewNode { step, inputs, views: Vec::new(), op, payload })
