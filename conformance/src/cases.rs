@@ -1,0 +1,12 @@
+//! The pipelines, by topic. Each is a function of a runner that runs it and asserts what must come out; those named
+//! after an entry (`b091_...`) are field reports: faults that people met in systems of this kind.
+
+pub mod basics;
+pub mod bundles;
+pub mod combine;
+pub mod errors;
+pub mod flatten;
+pub mod sessions;
+pub mod sides;
+pub mod support;
+pub mod windows;
