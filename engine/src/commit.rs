@@ -11,7 +11,7 @@ use crate::{
     BundleId, Engine, Finished, StageId,
     engine::InFlight,
     plan::Root,
-    state::{Closing, Item},
+    state::{Closing, Item, held_at},
 };
 
 impl Engine {
@@ -69,7 +69,7 @@ impl Engine {
         for batch in keyed {
             let to = stage.feeds[batch.group].to;
             let state = &mut self.stages[to.0];
-            let time = batch.batch.min_timestamp();
+            let time = held_at(batch.batch.min_timestamp());
             state.progress.open(time, time);
             let group = &mut state.key_groups[batch.key_group];
             group.waiting.push((batch.batch, time));
