@@ -102,7 +102,11 @@ impl Engine {
             }
         }
         if let (Some(value), Some(window)) = (view, &bundle.window) {
-            self.stages[bundle.stage.0].values.insert(window.clone(), value);
+            let state = &mut self.stages[bundle.stage.0];
+            // One that readers have left behind stays gone, however late it was built.
+            if window.max_timestamp() >= state.values_from {
+                state.values.insert(window.clone(), value);
+            }
         }
         if let (Some(keyed), Some(n)) = (state, bundle.key_group) {
             self.return_key_group(bundle.stage, n, keyed);
