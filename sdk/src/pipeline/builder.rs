@@ -1,6 +1,6 @@
 //! The graph while it is built.
 
-use std::{any::Any, collections::HashMap, panic::Location, sync::Arc};
+use std::{any::Any, collections::HashMap, panic::Location, path::Path, sync::Arc};
 
 use super::super::graph::{Collection, CollectionId, Graph, Node, NodeId, Op};
 use crate::{
@@ -21,6 +21,8 @@ pub(crate) struct Builder {
 
 struct Scope {
     path: String,
+    // The line that applied the composite; none at the top.
+    site: Option<&'static Location<'static>>,
     names: HashMap<String, &'static Location<'static>>,
 }
 
@@ -30,6 +32,12 @@ struct Draft {
     bounded: bool,
     element: &'static str,
     coder: Box<dyn Fn() -> Result<CoderSpec, CoderError>>,
+}
+
+/// Whether `site` is a line of this crate and not of the code that uses it.
+fn is_of_the_library(site: &Location<'_>) -> bool {
+    let sources = Path::new(file!()).ancestors().nth(2);
+    sources.is_some_and(|sources| Path::new(site.file()).starts_with(sources))
 }
 
 /// A transform to add.
@@ -43,7 +51,7 @@ pub(crate) struct NewNode {
 
 impl Builder {
     pub(crate) fn new(options: Arc<dyn Any + Send + Sync>) -> Builder {
-        let top = Scope { path: String::new(), names: HashMap::new() };
+        let top = Scope { path: String::new(), site: None, names: HashMap::new() };
         Builder { nodes: Vec::new(), collections: Vec::new(), errors: Vec::new(), scopes: vec![top], options }
     }
 
@@ -51,6 +59,8 @@ impl Builder {
     pub(crate) fn name(&mut self, name: &str, site: &'static Location<'static>) -> Step {
         let Some(scope) = self.scopes.last_mut() else { return Step::new(name, site) };
         let path = if scope.path.is_empty() { name.to_owned() } else { format!("{}/{name}", scope.path) };
+        // What the library applies inside its own composites was built, for the user, where those were applied.
+        let site = if is_of_the_library(site) { scope.site.unwrap_or(site) } else { site };
         let step = Step::new(path, site);
         if name.is_empty() {
             self.errors.push(BuildError::new(step.clone(), "a transform needs a name that is not empty"));
@@ -67,7 +77,8 @@ impl Builder {
     }
 
     pub(crate) fn enter(&mut self, step: &Step) {
-        self.scopes.push(Scope { path: step.path().to_owned(), names: HashMap::new() });
+        let (path, site) = (step.path().to_owned(), Some(step.site()));
+        self.scopes.push(Scope { path, site, names: HashMap::new() });
     }
 
     pub(crate) fn leave(&mut self) {
