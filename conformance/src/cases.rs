@@ -4,6 +4,7 @@
 pub mod basics;
 pub mod bundles;
 pub mod combine;
+pub mod deep;
 pub mod errors;
 pub mod flatten;
 pub mod sessions;
