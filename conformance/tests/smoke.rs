@@ -14,10 +14,10 @@ impl CombineFn for Sum {
         0
     }
     fn add_input(&self, a: &mut i64, x: i64) {
-        *a += x
+        *a += x;
     }
     fn merge(&self, a: &mut i64, b: i64) {
-        *a += b
+        *a += b;
     }
     fn extract(&self, a: i64) -> i64 {
         a

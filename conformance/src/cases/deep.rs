@@ -27,6 +27,12 @@ pub fn b152_many_maps_in_a_row(r: &dyn Runner) {
         (0..DEEP).fold(p.create("Values", 0..3_i64), |pc, i| pc.map(&format!("M{i}"), |x| x + 1))
     });
     assert_eq!(numbers, [0, 1, 2].map(|x| x + DEEP as i64));
+    // Also as data.
+    let p = Pipeline::new();
+    let _ = (0..DEEP).fold(p.create("Values", 0..3_i64), |pc, i| pc.map(&format!("M{i}"), |x| x + 1));
+    let graph = p.build().expect("the pipeline is right");
+    assert!(graph.spec().transforms.len() > DEEP);
+    assert_eq!(graph.spec().fingerprint(), graph.spec().fingerprint());
 }
 
 /// Ten thousand composites, each in the one before.

@@ -151,10 +151,10 @@ pub fn b053_another_coder_does_not_leak(_: &dyn Runner) {
         let of = |id: &purlin_sdk::graph::CollectionId| graph.collections[id.0].coder.to_string();
         node.outputs.iter().map(of).collect::<Vec<_>>()
     };
-    let plain = "kv<string_utf8, varint>".to_owned();
-    assert_eq!(coders("A/Spread"), [plain.clone()], "the collection's own coder changed");
+    let plain = "kv<string_utf8, varint>";
+    assert_eq!(coders("A/Spread"), [plain], "the collection's own coder changed");
     for path in ["Flat", "Filter", "Spread", "Windows", "Times"] {
-        assert_ne!(coders(path), [plain.clone()], "{path} was given another coder");
+        assert_ne!(coders(path), [plain], "{path} was given another coder");
     }
     assert_eq!(coders("Parts/Choose")[1], plain, "the other part's coder changed");
 }
