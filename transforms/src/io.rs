@@ -5,3 +5,5 @@
 
 pub mod files;
 pub mod text;
+
+pub use text::TextIo;

@@ -43,6 +43,9 @@
 //! # Connectors
 //! In [`io`].
 //!
+//! # Sources that make up their elements
+//! [`GenerateSequence`] gives numbers, [`PeriodicImpulse`] and [`PeriodicSequence`] give times.
+//!
 //! Source: <https://beam.apache.org/documentation/transforms/java/overview/>.
 #![forbid(unsafe_code)]
 
@@ -57,9 +60,11 @@ mod max;
 mod mean;
 mod min;
 mod number;
+mod offsets;
 mod order;
 mod sample;
 mod scope;
+mod sequence;
 mod sum;
 mod to_list;
 mod top;
@@ -78,6 +83,7 @@ pub use number::{Number, Summable};
 pub use order::{By, ByKey, Float, Natural, Order, float_order};
 pub use sample::{Sample, SampleAny, SampleFn};
 pub use scope::{Globally, NonEmpty, PerKey};
+pub use sequence::{GenerateSequence, PeriodicImpulse, PeriodicSequence, Span};
 pub use sum::{Sum, SumFn};
 pub use to_list::{ToList, ToListFn};
 pub use top::{Top, TopFn};

@@ -145,7 +145,16 @@ impl ShardWriter {
     ///
     /// # Errors
     /// [`Io`](super::FileErrorKind::Io); the temporary file is then removed.
-    pub fn finish(mut self) -> Result<FinishedShard, FileError> {
+    pub fn finish(self) -> Result<FinishedShard, FileError> {
+        self.end(true)
+    }
+
+    /// Like [`finish`](Self::finish), but does not wait for the disk: for a file that is read again and not kept.
+    pub(crate) fn finish_unsynced(self) -> Result<FinishedShard, FileError> {
+        self.end(false)
+    }
+
+    fn end(mut self, sync: bool) -> Result<FinishedShard, FileError> {
         if let Some(footer) = self.footer.take() {
             self.put(&footer)?;
         }
@@ -154,7 +163,7 @@ impl ShardWriter {
             .into_inner()
             .map_err(io::IntoInnerError::into_error)
             .and_then(Output::finish)
-            .and_then(|file| file.sync_all())
+            .and_then(|file| if sync { file.sync_all() } else { Ok(()) })
             .map_err(|e| failed(&guard, &final_path, e))?;
         guard.keep = true;
         Ok(FinishedShard { temp: guard.temp.clone(), final_path, records })

@@ -47,7 +47,8 @@ impl<'a> Record<'a> {
         let begins = String::from_utf8_lossy(&self.bytes[..self.bytes.len().min(SHOWN)]);
         let text = format!(
             "`{name}`: the record at byte {offset}{of} is not UTF-8: byte {byte:#04x}, {at} bytes into it; it begins \
-             {begins:?}; convert the file (`iconv -f LATIN1 -t UTF-8`), or take the record's bytes and decode them"
+             {begins:?}; convert the file (`iconv -f LATIN1 -t UTF-8`), or take the records as bytes \
+             (`TextIo::read_bytes`) and decode them"
         );
         FileError::new(FileErrorKind::NotText, self.name, text)
     }

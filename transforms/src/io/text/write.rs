@@ -1,0 +1,155 @@
+//! Writing text in a pipeline: bundles to parts, parts to shards, shards to their final names.
+
+mod build;
+mod collect;
+mod names;
+mod part;
+mod plan;
+mod publish;
+mod temp_path;
+mod write_parts;
+
+use std::path::Path;
+
+use purlin_sdk::{Combine, Element, Grouped, PCollection, PTransform};
+
+use build::BuildShards;
+use collect::Collect;
+use names::Names;
+use plan::PlanShards;
+use publish::Publish;
+use write_parts::WriteParts;
+
+use crate::io::files::{Compression, WriteOptions, shard_name};
+
+/// Writes lines to files; made by [`TextIo::write`](super::TextIo::write). Gives the names of the files.
+///
+/// # Which files
+/// There are always exactly as many as [`shards`](Self::shards) says, called `PREFIX-00000-of-00004SUFFIX`; a shard
+/// without lines is an empty file, or one with header and footer. So an empty collection writes the whole set too.
+/// In other windows than the global one each window with lines has a set of its own, whose names carry the window:
+/// `PREFIX-2024-05-01T00-00-00Z-2024-05-01T00-01-00Z-00000-of-00004SUFFIX` (start and end as RFC 3339 writes them, with
+/// `-` for `:`), and a further firing of a window has `-pane-1` and so on after the window. An unbounded collection
+/// needs windows; the files of a window are there soon after it closed, while the run goes on.
+///
+/// Which line goes to which shard, and in what order, is not specified; shards are of about the same length. Files of
+/// the same names that were there before are replaced.
+///
+/// # All or nothing
+/// Lines go to hidden temporary files first, one a bundle and window, then those are copied together to shards, and only
+/// when all shards of the window are whole and on disk are they renamed, one after the other. So nothing is under the
+/// final names that is not whole, a bundle that is run again leaves no line twice, and a run that fails before has
+/// touched no final name. Temporary files are removed with the bundle or the run that they belong to. What is left of a
+/// run that was killed, or that failed after temporary names went through a coder (on disk, or on the direct runner,
+/// which checks coders), is found by [`clean_leftovers`](crate::io::files::clean_leftovers).
+///
+/// # Memory
+/// Buffers only: no lines are gathered in memory, however many they are. (In merging windows, such as sessions, the
+/// lines are grouped before they are written, since their windows are not known earlier.)
+///
+/// # Compression
+/// Bundles are compressed on their own, and the shards are gzip members, zstd frames or bzip2 streams one after the
+/// other, which is valid by the formats and read by their tools and by [`TextIo::read`](super::TextIo::read).
+///
+/// ```
+/// use purlin_sdk::Pipeline;
+/// use purlin_transforms::io::TextIo;
+/// let p = Pipeline::new();
+/// let names = p
+///     .create("Lines", ["to,2".to_owned()])
+///     .apply("Write", TextIo::write("out/counts").suffix(".csv").shards(1).header("word,count"));
+/// ```
+/// Source: Beam's `TextIO.write` and `WriteFiles`
+/// (<https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/io/WriteFiles.html>).
+#[derive(Clone, Debug)]
+#[must_use = "a write does nothing until it is applied to a collection"]
+pub struct TextWrite {
+    prefix: String,
+    suffix: String,
+    shards: u32,
+    options: WriteOptions,
+}
+
+/// Shards unless [`TextWrite::shards`] is called: 4.
+///
+/// A fixed number, so that the names of the files do not depend on the machine.
+const DEFAULT_SHARDS: u32 = 4;
+
+impl TextWrite {
+    pub(super) fn new(prefix: String) -> TextWrite {
+        TextWrite { prefix, suffix: String::new(), shards: DEFAULT_SHARDS, options: WriteOptions::default() }
+    }
+
+    /// What the names end with, such as `.txt` or `.txt.gz`; nothing unless it is given.
+    pub fn suffix(mut self, suffix: impl Into<String>) -> TextWrite {
+        self.suffix = suffix.into();
+        self
+    }
+
+    /// How many files there are, for each window; 4 unless it is given. 0 counts as 1.
+    pub fn shards(mut self, shards: u32) -> TextWrite {
+        self.shards = shards.max(1);
+        self
+    }
+
+    /// The first record of each file, also of one without lines.
+    pub fn header(mut self, header: impl Into<String>) -> TextWrite {
+        self.options.header = Some(header.into().into_bytes());
+        self
+    }
+
+    /// The last record of each file.
+    pub fn footer(mut self, footer: impl Into<String>) -> TextWrite {
+        self.options.footer = Some(footer.into().into_bytes());
+        self
+    }
+
+    /// How the files are compressed; by the suffix unless it is given.
+    pub fn compression(mut self, compression: Compression) -> TextWrite {
+        self.options.compression = compression;
+        self
+    }
+
+    /// What is written after each record; `\n` unless it is given.
+    pub fn delimiter(mut self, delimiter: impl Into<Vec<u8>>) -> TextWrite {
+        self.options.delimiter = delimiter.into();
+        self
+    }
+}
+
+impl PTransform<PCollection<String>> for TextWrite {
+    type Out = PCollection<String>;
+
+    fn expand(self, lines: PCollection<String>) -> PCollection<String> {
+        let TextWrite { prefix, suffix, shards, mut options } = self;
+        let example = shard_name(&prefix, &suffix, 0, shards as usize);
+        options.compression = options.compression.resolve(Path::new(&example));
+        let base = format!("{prefix}{suffix}");
+        let lines = if lines.windowing().needs_merging() { merge_windows(&lines) } else { lines };
+
+        let parts = lines.par_do("WriteParts", WriteParts::new(base.clone(), options.clone()));
+        let plans =
+            one_per_window("GatherParts", &parts).par_do("Plan", PlanShards::new(shards)).reshuffle("Spread");
+        let built = plans.par_do("Build", BuildShards::new(base, options));
+        one_per_window("GatherShards", &built)
+            .par_do("Publish", Publish::new(Names::new(prefix, suffix, shards)))
+    }
+}
+
+/// The lines in windows that no longer change.
+fn merge_windows(lines: &PCollection<String>) -> PCollection<String> {
+    lines
+        .key_by("Pair", |_| ())
+        .group_by_key("MergeWindows")
+        .flat_map("Lines", |((), lines): ((), Grouped<String>)| lines)
+}
+
+/// All elements of a window as one; in the global window also when there is none.
+fn one_per_window<T: Element>(name: &str, elements: &PCollection<T>) -> PCollection<Vec<T>> {
+    let collect = Collect::new();
+    if elements.windowing().window_fn.is_global() {
+        elements.combine_globally(name, collect)
+    } else {
+        elements.apply(name, Combine::globally(collect).without_defaults())
+    }
+}

@@ -1,0 +1,50 @@
+//! From temporary names to the final ones.
+
+use std::path::Path;
+
+use purlin_sdk::{DoFn, Emitter, ProcessContext, Result, named};
+use serde::{Deserialize, Serialize};
+
+use super::{build::BuiltShard, names::Names};
+use crate::io::files::{abandon, commit};
+
+/// Gives all shards of a window their names, and tells them.
+///
+/// It may be run again after it failed at any point: a shard that has its name already is left alone.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Publish {
+    names: Names,
+}
+
+impl Publish {
+    pub(super) fn new(names: Names) -> Publish {
+        Publish { names }
+    }
+}
+
+named::register!(Publish);
+
+impl DoFn for Publish {
+    type Input = Vec<BuiltShard>;
+    type Output = String;
+
+    fn process(
+        &mut self,
+        mut shards: Vec<BuiltShard>,
+        cx: &ProcessContext<'_>,
+        out: &mut Emitter<'_, String>,
+    ) -> Result {
+        shards.sort_unstable_by_key(|built| built.shard);
+        let (window, pane) = (cx.window(), cx.pane());
+        for built in &shards {
+            let name = self.names.of(built.shard, &window, pane);
+            commit(built.temp.path(), Path::new(&name))?;
+            cx.counter("files").inc(1);
+            out.emit(name);
+        }
+        for part in shards.iter().flat_map(|built| &built.parts) {
+            abandon(part.path())?;
+        }
+        Ok(())
+    }
+}
