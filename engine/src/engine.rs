@@ -19,6 +19,7 @@ use crate::{
     BundleId, EngineConfig, Plan, StageId, Task, Teardown,
     chooser::Chooser,
     plan::Root,
+    progress::{Network, Progress, propagate},
     state::{Item, KeyGroup, StageState},
     test_stream::Streams,
 };
@@ -299,20 +300,23 @@ impl Engine {
     }
 
     /// Brings watermarks up to date, from `stages` downstream, and does what follows from their moving.
-    pub(crate) fn propagate(&mut self, mut stages: BTreeSet<StageId>) {
-        let plan = self.plan.clone();
-        while let Some(id) = stages.pop_first() {
-            let stage = &plan.stages[id.0];
-            let outputs = stage.upstream.iter().map(|u| self.stages[u.0].progress.output());
-            let upstream = outputs.min().unwrap_or(Timestamp::MAX);
-            let moved = self.stages[id.0].progress.update(upstream);
-            if moved.input {
-                self.input_moved(id);
-            }
-            if moved.output {
-                stages.extend(stage.downstream());
-            }
-        }
+    pub(crate) fn propagate(&mut self, stages: BTreeSet<StageId>) {
+        propagate(self, stages);
+    }
+}
+
+impl Network for Engine {
+    fn upstream(&self, stage: StageId) -> Timestamp {
+        let outputs = self.plan.stages[stage.0].upstream.iter().map(|u| self.stages[u.0].progress.output());
+        outputs.min().unwrap_or(Timestamp::MAX)
+    }
+
+    fn add_downstream(&self, stage: StageId, to: &mut BTreeSet<StageId>) {
+        to.extend(self.plan.stages[stage.0].downstream());
+    }
+
+    fn progress(&mut self, stage: StageId) -> &mut Progress {
+        &mut self.stages[stage.0].progress
     }
 
     fn input_moved(&mut self, id: StageId) {

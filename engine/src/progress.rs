@@ -12,9 +12,14 @@
 //! A watermark moves only when something is committed, and never back. What a bundle made is added before what it took
 //! is removed, so no watermark ever sees a gap.
 
-use std::collections::BTreeMap;
+#[cfg(test)]
+mod model;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use purlin_sdk::Timestamp;
+
+use crate::StageId;
 
 /// How often each time is there.
 #[derive(Debug, Default)]
@@ -97,6 +102,31 @@ impl Progress {
         self.input = input;
         self.output = output;
         moved
+    }
+}
+
+/// Stages whose watermarks hang on each other. What a stage reads has a lower number.
+pub(crate) trait Network {
+    /// The least output watermark of what `stage` reads.
+    fn upstream(&self, stage: StageId) -> Timestamp;
+    /// Adds the stages that read `stage`.
+    fn add_downstream(&self, stage: StageId, to: &mut BTreeSet<StageId>);
+    fn progress(&mut self, stage: StageId) -> &mut Progress;
+    /// Does what follows from the input watermark of `stage` having moved.
+    fn input_moved(&mut self, stage: StageId);
+}
+
+/// Brings watermarks up to date, from `stages` downstream, and does what follows from their moving.
+pub(crate) fn propagate(network: &mut impl Network, mut stages: BTreeSet<StageId>) {
+    while let Some(id) = stages.pop_first() {
+        let upstream = network.upstream(id);
+        let moved = network.progress(id).update(upstream);
+        if moved.input {
+            network.input_moved(id);
+        }
+        if moved.output {
+            network.add_downstream(id, &mut stages);
+        }
     }
 }
 

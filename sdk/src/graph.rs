@@ -1,6 +1,8 @@
 //! A pipeline as data: what a runner gets.
 
 mod node;
+mod restore;
+mod shape;
 mod spec;
 
 pub use node::{Collection, CollectionId, Graph, Node, NodeId, Op};

@@ -1,8 +1,11 @@
-//! Named DoFns: their configuration goes into the pipeline's JSON.
+//! Named DoFns and CombineFns: their configuration goes into the pipeline's JSON.
 //!
-//! A DoFn of a concrete type that implements [`NamedFn`] is written out with its fields when the pipeline's graph is
-//! serialised, and comes back from it. Closures and generic DoFns are code without a name: they are found again by the
-//! transform's path, in the pipeline that the same program builds.
+//! A DoFn, splittable DoFn or CombineFn of a concrete type that implements [`NamedFn`] is written out with its fields
+//! when the pipeline's graph is serialised, and comes back from it by [`Graph::restore`](crate::graph::Graph::restore).
+//! Closures and generic DoFns are code without a name: they are found again by the transform's path, in the pipeline
+//! that the same program builds. So is a CombineFn in `Combine::grouped_values`, which is a map.
+//!
+//! The name is that of the type alone, without its module: of two registered types of one name, neither comes back.
 //!
 //! ```
 //! use purlin_sdk::{DoFn, Emitter, Pipeline, ProcessContext, Result, named};
@@ -34,10 +37,10 @@ pub use inventory;
 #[doc(hidden)]
 pub use typetag;
 
-/// A DoFn with a name and a configuration. Implemented by [`register!`].
+/// A DoFn or CombineFn with a name and a configuration. Implemented by [`register!`].
 #[typetag::serde]
 pub trait NamedFn: Any {
-    /// The DoFn as what it is.
+    /// The function as what it is.
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -45,7 +48,8 @@ pub trait NamedFn: Any {
 #[doc(hidden)]
 pub struct Registration {
     pub type_id: fn() -> TypeId,
-    pub to_json: fn(&dyn Any) -> Option<serde_json::Value>,
+    pub to_json: fn(&dyn Any) -> crate::Result<serde_json::Value>,
+    pub from_json: fn(&serde_json::Value) -> crate::Result<Box<dyn Any>>,
 }
 
 inventory::collect!(Registration);
@@ -57,21 +61,39 @@ impl std::fmt::Debug for Registration {
 }
 
 #[doc(hidden)]
-pub fn to_json<D: NamedFn + Clone>(dofn: &dyn Any) -> Option<serde_json::Value> {
-    let named: Box<dyn NamedFn> = Box::new(dofn.downcast_ref::<D>()?.clone());
-    serde_json::to_value(&named).ok()
+pub fn to_json<D: NamedFn + Clone>(function: &dyn Any) -> crate::Result<serde_json::Value> {
+    let Some(function) = function.downcast_ref::<D>() else { return Ok(serde_json::Value::Null) };
+    let named: Box<dyn NamedFn> = Box::new(function.clone());
+    Ok(serde_json::to_value(&named)?)
 }
 
-/// The configuration of a registered DoFn, with its name; nothing for others.
-pub(crate) fn payload_of<D: 'static>(dofn: &D) -> serde_json::Value {
-    inventory::iter::<Registration>
-        .into_iter()
-        .find(|r| (r.type_id)() == TypeId::of::<D>())
-        .and_then(|r| (r.to_json)(dofn))
-        .unwrap_or(serde_json::Value::Null)
+#[doc(hidden)]
+pub fn from_json<D: NamedFn + Clone>(payload: &serde_json::Value) -> crate::Result<Box<dyn Any>> {
+    Ok(Box::new(from_payload::<D>(payload)?))
 }
 
-/// The DoFn whose configuration `payload` is, when it is registered as a `D`.
+fn registration_of<D: 'static>() -> Option<&'static Registration> {
+    inventory::iter::<Registration>.into_iter().find(|r| (r.type_id)() == TypeId::of::<D>())
+}
+
+/// The configuration of a registered function, with its name; nothing for others.
+///
+/// # Errors
+/// When it cannot be written as JSON.
+pub(crate) fn payload_of<D: 'static>(function: &D) -> crate::Result<serde_json::Value> {
+    registration_of::<D>().map_or(Ok(serde_json::Value::Null), |r| (r.to_json)(function))
+}
+
+/// The function whose configuration `payload` is; nothing when `D` is not registered.
+///
+/// # Errors
+/// See [`from_payload`].
+pub(crate) fn restored<D: 'static>(payload: &serde_json::Value) -> crate::Result<Option<D>> {
+    let Some(registration) = registration_of::<D>() else { return Ok(None) };
+    Ok((registration.from_json)(payload)?.downcast::<D>().ok().map(|d| *d))
+}
+
+/// The function whose configuration `payload` is, when it is registered as a `D`.
 ///
 /// # Errors
 /// When the payload names no registered type, another one, or has other fields.
@@ -82,7 +104,7 @@ pub fn from_payload<D: NamedFn + Clone>(payload: &serde_json::Value) -> crate::R
     })
 }
 
-/// Registers DoFns of concrete types, each with serde's traits, under the name of the type.
+/// Registers DoFns and CombineFns of concrete types, each with serde's traits, under the name of the type.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __register_named {
@@ -99,6 +121,7 @@ macro_rules! __register_named {
                 $crate::named::Registration {
                     type_id: ::std::any::TypeId::of::<$T>,
                     to_json: $crate::named::to_json::<$T>,
+                    from_json: $crate::named::from_json::<$T>,
                 }
             }
         };

@@ -7,6 +7,7 @@ use crate::{
     coder_slot::CoderSlot,
     exec::{Fold, GroupOp, ListFold},
     graph::Op,
+    pipeline::NewNode,
     window::WindowingStrategy,
 };
 
@@ -47,8 +48,11 @@ pub(crate) fn group_unchecked<K: Key, F: Fold>(
     let pipeline = input.pipeline();
     let strategy = input.windowing();
     let coder = CoderSlot::default_of_type();
+    let payload = pipeline.payload(&step, fold.payload());
     let op = GroupOp::<K, F>::new(fold, strategy.clone(), default_key, coder.clone());
-    let node = pipeline.add(step, vec![input.id()], Op::Group(Arc::new(op)));
+    let op = Op::Group(Arc::new(op));
+    let inputs = vec![input.id()];
+    let node = pipeline.add_node(NewNode { step, inputs, views: Vec::new(), op, payload });
     // What came out of a grouping is in merged windows: the next grouping takes them as they are.
     let merged = strategy.merged || strategy.window_fn.is_merging();
     pipeline.output_with(node, WindowingStrategy { merged, ..strategy }, input.is_bounded(), coder)

@@ -1,5 +1,7 @@
 //! What runs one transform inside a stage.
 
+use std::sync::Arc;
+
 use super::{BundleCx, BundleInput, Downstream};
 use crate::{
     PipelineError, Step,
@@ -64,4 +66,13 @@ pub trait KernelFactory: Send + Sync {
 
     /// An empty batch of the transform's input type.
     fn input(&self) -> AnyBatch;
+
+    /// The same transform with the named DoFn whose configuration `payload` is; nothing when its code has no
+    /// configuration that could come from there.
+    ///
+    /// # Errors
+    /// When the payload is not the configuration of this transform's DoFn.
+    fn with_payload(&self, _payload: &serde_json::Value) -> crate::Result<Option<Arc<dyn KernelFactory>>> {
+        Ok(None)
+    }
 }

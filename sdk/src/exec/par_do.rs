@@ -12,6 +12,7 @@ use crate::{
     dofn::{
         BundleContext, BundleEmitter, EmitRules, Emitter, Failed, ProcessContext, SetupContext, StepScope,
     },
+    named,
 };
 
 /// Makes the kernels of a ParDo.
@@ -37,6 +38,17 @@ impl<D: DoFn> KernelFactory for ParDoFactory<D> {
 
     fn input(&self) -> AnyBatch {
         Box::new(Batch::<D::Input>::default())
+    }
+
+    fn with_payload(&self, payload: &serde_json::Value) -> crate::Result<Option<Arc<dyn KernelFactory>>> {
+        let Some(dofn) = named::restored::<D>(payload)? else { return Ok(None) };
+        Ok(Some(Arc::new(ParDoFactory {
+            dofn: Proto::new(dofn),
+            views: self.views.clone(),
+            coder: self.coder.clone(),
+            tags: self.tags.clone(),
+            dead_letters: self.dead_letters,
+        })))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::coder::CoderSpec;
 /// Everything of a graph that is data: names, edges, coders, windows, the configuration of named DoFns.
 ///
 /// Closures and generic DoFns are code: they are found again, by the transform's path, in the pipeline that the same
-/// program builds.
+/// program builds. [`Graph::restore`] is the way back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GraphSpec {
     /// The transforms.
@@ -83,7 +83,9 @@ impl Graph {
     }
 
     /// Tells two graphs apart: equal for equal transforms, names, edges, coders, windows and configuration, wherever
-    /// in the source they were written.
+    /// in the source they were written and in whatever order.
+    ///
+    /// A configuration with a `HashSet` is written in an order of its own each time; use a `BTreeSet`.
     pub fn fingerprint(&self) -> u64 {
         self.spec().fingerprint()
     }
@@ -92,11 +94,10 @@ impl Graph {
 impl GraphSpec {
     /// See [`Graph::fingerprint`].
     pub fn fingerprint(&self) -> u64 {
-        let mut bare = self.clone();
-        bare.transforms.iter_mut().for_each(|t| t.built_at.clear());
+        let shapes = self.shapes();
         let mut hasher = FixedState::default().build_hasher();
         // Serialising plain data to memory does not fail; should it ever, the text of the spec tells graphs apart too.
-        let bytes = serde_json::to_vec(&bare).unwrap_or_else(|_| format!("{bare:?}").into_bytes());
+        let bytes = serde_json::to_vec(&shapes).unwrap_or_else(|_| format!("{self:?}").into_bytes());
         hasher.write(&bytes);
         hasher.finish()
     }

@@ -190,7 +190,7 @@ impl<T: Element> PCollection<T> {
         let pipeline = self.pipeline();
         let step = pipeline.name(name, site);
         let coder = CoderSlot::default_of_type();
-        let payload = named::payload_of(&dofn);
+        let payload = pipeline.payload(&step, named::payload_of(&dofn));
         let factory = ParDoFactory {
             dofn: Proto::new(dofn),
             views: views.clone().into(),

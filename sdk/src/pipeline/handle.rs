@@ -170,6 +170,22 @@ impl Pipeline {
         self.0.borrow_mut().error(step.clone(), message);
     }
 
+    /// The configuration of a named function; one that is no JSON is a build error.
+    pub(crate) fn payload(
+        &self,
+        step: &Step,
+        payload: crate::Result<serde_json::Value>,
+    ) -> serde_json::Value {
+        payload.unwrap_or_else(|e| {
+            let message = format!(
+                "its registered configuration cannot be written as JSON: {e}. Give it fields that can be (a map's \
+                 keys must be text or numbers), or leave it unregistered"
+            );
+            self.error(step, message);
+            serde_json::Value::Null
+        })
+    }
+
     pub(crate) fn strategy(&self, id: CollectionId) -> WindowingStrategy {
         self.0.borrow().strategy(id)
     }

@@ -79,7 +79,7 @@ impl<T: Element> PCollection<T> {
         let step = pipeline.name(name, site);
         let bounded = self.is_bounded() && dofn.boundedness() == Boundedness::Bounded;
         let coder = CoderSlot::default_of_type();
-        let payload = named::payload_of(&dofn);
+        let payload = pipeline.payload(&step, named::payload_of(&dofn));
         let items = CoderSlot::default_of_type();
         if let Err(e) = items.spec() {
             pipeline.error(&step, format!("its restriction or estimator state has no coder: {e}"));

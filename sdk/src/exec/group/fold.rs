@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::{CombineFn, Element, Grouped};
+use crate::{CombineFn, Element, Grouped, named};
 
 /// What a grouping keeps of the values of one key and window, and what it makes of them.
 pub(crate) trait Fold: Clone + Send + 'static {
@@ -13,6 +13,16 @@ pub(crate) trait Fold: Clone + Send + 'static {
     fn add(&self, acc: &mut Self::Acc, input: Self::Input);
     fn merge(&self, acc: &mut Self::Acc, other: Self::Acc);
     fn extract(&self, acc: Self::Acc) -> Self::Output;
+
+    /// The configuration that goes into the graph's JSON.
+    fn payload(&self) -> crate::Result<serde_json::Value> {
+        Ok(serde_json::Value::Null)
+    }
+
+    /// The fold whose configuration `payload` is; nothing when it has none.
+    fn with_payload(&self, _payload: &serde_json::Value) -> crate::Result<Option<Self>> {
+        Ok(None)
+    }
 }
 
 /// Combining: an accumulator.
@@ -40,6 +50,14 @@ impl<C: CombineFn> Fold for CombineFold<C> {
 
     fn extract(&self, acc: C::Accumulator) -> C::Output {
         self.0.extract(acc)
+    }
+
+    fn payload(&self) -> crate::Result<serde_json::Value> {
+        named::payload_of(&self.0)
+    }
+
+    fn with_payload(&self, payload: &serde_json::Value) -> crate::Result<Option<Self>> {
+        Ok(named::restored(payload)?.map(CombineFold))
     }
 }
 

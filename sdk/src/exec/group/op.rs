@@ -34,6 +34,14 @@ pub trait GroupFactory: Send + Sync {
     }
     /// Whether the global window fires when nothing came.
     fn fires_when_empty(&self) -> bool;
+    /// The same grouping with the named CombineFn whose configuration `payload` is; nothing when it has none that is
+    /// registered.
+    ///
+    /// # Errors
+    /// When the payload is not the configuration of this grouping's CombineFn.
+    fn with_payload(&self, _payload: &serde_json::Value) -> crate::Result<Option<Arc<dyn GroupFactory>>> {
+        Ok(None)
+    }
 }
 
 /// A grouping of `(K, F::Input)` to `(K, F::Output)`.
@@ -91,5 +99,16 @@ impl<K: Key, F: Fold> GroupFactory for GroupOp<K, F> {
 
     fn fires_when_empty(&self) -> bool {
         self.default_key.is_some()
+    }
+
+    fn with_payload(&self, payload: &serde_json::Value) -> crate::Result<Option<Arc<dyn GroupFactory>>> {
+        let Some(fold) = self.fold.get().with_payload(payload)? else { return Ok(None) };
+        Ok(Some(Arc::new(GroupOp::<K, F> {
+            fold: Proto::new(fold),
+            strategy: self.strategy.clone(),
+            default_key: self.default_key.clone(),
+            coder: self.coder.clone(),
+            key: PhantomData,
+        })))
     }
 }

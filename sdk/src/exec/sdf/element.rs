@@ -17,6 +17,8 @@ pub struct SdfElement<I, R, S> {
     pub size: f64,
     /// The watermark that was last reported for it.
     pub watermark: Timestamp,
+    /// The watermark that its estimator last said.
+    pub estimated: Timestamp,
     /// Whether it was truncated because the pipeline is drained.
     pub truncated: bool,
 }

@@ -7,6 +7,7 @@ use crate::{
     batch::{AnyBatch, Batch},
     coder_slot::CoderSlot,
     exec::{Kernel, KernelSpec, Proto, TagPortMaker},
+    named,
     sdf::{RestrictionOf, SplittableDoFn, WatermarkStateOf},
 };
 
@@ -22,6 +23,14 @@ pub trait SdfFactory: Send + Sync {
     fn input(&self) -> AnyBatch;
     /// An empty batch of elements with restrictions.
     fn items(&self) -> AnyBatch;
+    /// The same transform with the named DoFn whose configuration `payload` is; nothing when its DoFn is not
+    /// registered.
+    ///
+    /// # Errors
+    /// When the payload is not the configuration of this transform's DoFn.
+    fn with_payload(&self, _payload: &serde_json::Value) -> crate::Result<Option<Arc<dyn SdfFactory>>> {
+        Ok(None)
+    }
 }
 
 pub(crate) struct SdfOp<D: SplittableDoFn> {
@@ -49,5 +58,16 @@ impl<D: SplittableDoFn> SdfFactory for SdfOp<D> {
 
     fn items(&self) -> AnyBatch {
         Box::new(Batch::<ItemOf<D>>::default())
+    }
+
+    fn with_payload(&self, payload: &serde_json::Value) -> crate::Result<Option<Arc<dyn SdfFactory>>> {
+        let Some(dofn) = named::restored::<D>(payload)? else { return Ok(None) };
+        Ok(Some(Arc::new(SdfOp {
+            dofn: Proto::new(dofn),
+            views: self.views.clone(),
+            coder: self.coder.clone(),
+            items: self.items.clone(),
+            tags: self.tags.clone(),
+        })))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::op::ItemOf;
 use crate::{
-    DoFnError, Phase, PipelineError, Step,
+    DoFnError, Phase, PipelineError, Step, Timestamp,
     batch::{Batch, ErasedBatch, Row},
     coder_slot::CoderSlot,
     dofn::StepScope,
@@ -64,6 +64,8 @@ impl<D: SplittableDoFn> PairKernel<D> {
                 state,
                 size,
                 watermark,
+                // Nothing yet.
+                estimated: Timestamp::MIN,
                 truncated: false,
             };
             self.out.batch.push(item, row);

@@ -55,7 +55,7 @@ impl<D: SplittableDoFn> ProcessKernel<D> {
         row: Row<'_>,
         cx: &BundleCx,
     ) -> Result<Option<Arc<Shared<D>>>, PipelineError> {
-        let ItemOf::<D> { element, mut restriction, state, watermark, mut truncated, .. } = item;
+        let ItemOf::<D> { element, mut restriction, state, watermark, estimated, mut truncated, .. } = item;
         let scope = StepScope { cx, step: &self.step, views: &self.views };
         let scx = SdfContext::new(scope, row);
         if cx.draining && !truncated {
@@ -83,6 +83,8 @@ impl<D: SplittableDoFn> ProcessKernel<D> {
             checkpointed: false,
             over: false,
             reported: watermark,
+            estimated,
+            went_back: None,
         };
         let step = self.step.clone();
         Ok(Some(Arc::new(Shared { step, element, state, truncated, meta, running: Mutex::new(running) })))
@@ -137,6 +139,13 @@ impl<D: SplittableDoFn> ProcessKernel<D> {
             return Err(PipelineError::contract(self.step.clone(), Phase::Process, what));
         }
         let mut residuals = std::mem::take(&mut running.residuals);
+        if let (true, Some((from, to))) = (cx.env.checks.recode, running.went_back) {
+            let what = format!(
+                "the watermark estimator went back from {from} to {to}: what was promised not to come would come; \
+                 keep the greatest watermark in its state"
+            );
+            return Err(PipelineError::contract(self.step.clone(), Phase::Watermark, what));
+        }
         if cx.env.checks.recode {
             residuals.iter_mut().try_for_each(|r| self.recode(r))?;
         }

@@ -29,6 +29,10 @@ pub(crate) struct Running<D: SplittableDoFn> {
     pub(super) over: bool,
     /// The watermark that was last reported: what is reported next is not lower.
     pub(super) reported: Timestamp,
+    /// The watermark that the estimator last said; it may lie below what was reported from the start, for the element.
+    pub(super) estimated: Timestamp,
+    /// The watermarks between which the estimator went back.
+    pub(super) went_back: Option<(Timestamp, Timestamp)>,
 }
 
 /// One restriction that is being worked on.
@@ -59,10 +63,10 @@ impl<D: SplittableDoFn> Shared<D> {
     pub(crate) fn split_off(&self, running: &mut Running<D>, fraction: f64) -> bool {
         // Read before the split: a stale, lower watermark is safe.
         let hold = self.report(running);
-        let state = running.estimator.state();
+        let (state, estimated) = (running.estimator.state(), running.estimated);
         match running.tracker.try_split(fraction) {
             Some(rest) => {
-                let batch = Box::new(self.item(rest, state, hold));
+                let batch = Box::new(self.item(rest, state, hold, estimated));
                 running.residuals.push(Residual { batch, hold, delay: Duration::ZERO });
                 true
             }
@@ -72,7 +76,12 @@ impl<D: SplittableDoFn> Shared<D> {
 
     /// The watermark to report, never below the one before.
     pub(super) fn report(&self, running: &mut Running<D>) -> Timestamp {
-        running.reported = running.reported.max(running.estimator.current_watermark());
+        let watermark = running.estimator.current_watermark();
+        if watermark < running.estimated {
+            running.went_back.get_or_insert((running.estimated, watermark));
+        }
+        running.estimated = watermark;
+        running.reported = running.reported.max(watermark);
         running.reported
     }
 
@@ -81,6 +90,7 @@ impl<D: SplittableDoFn> Shared<D> {
         restriction: RestrictionOf<D>,
         state: WatermarkStateOf<D>,
         watermark: Timestamp,
+        estimated: Timestamp,
     ) -> Batch<ItemOf<D>> {
         let item = ItemOf::<D> {
             element: self.element.clone(),
@@ -89,6 +99,7 @@ impl<D: SplittableDoFn> Shared<D> {
             // The engine asks the tracker when it needs the size of a part again.
             size: 0.0,
             watermark,
+            estimated,
             truncated: self.truncated,
         };
         let mut batch = Batch::default();
@@ -103,10 +114,12 @@ impl<D: SplittableDoFn> Shared<D> {
             return None;
         }
         let hold = self.report(&mut running);
-        let state = running.estimator.state();
+        let (state, estimated) = (running.estimator.state(), running.estimated);
         let rest = running.tracker.try_split(fraction)?;
-        let primary = self.item(running.tracker.restriction(), self.state.clone(), running.reported);
-        let residual = self.item(rest, state, hold);
+        // Tried again, the primary begins with the state that it began with.
+        let kept = running.tracker.restriction();
+        let primary = self.item(kept, self.state.clone(), running.reported, Timestamp::MIN);
+        let residual = self.item(rest, state, hold, estimated);
         Some(SplitOutcome { primary: Box::new(primary), residual: Box::new(residual), hold })
     }
 }
