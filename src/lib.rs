@@ -1,7 +1,44 @@
-//! Purlin.
+//! Purlin: Apache Beam's model in Rust. A pipeline is written once, and a runner is picked when it is launched.
+//!
+//! ```no_run
+//! use purlin::prelude::*;
+//!
+//! #[derive(clap::Args, Clone)]
+//! struct Options {
+//!     /// Words to count.
+//!     #[arg(long, value_delimiter = ',')]
+//!     words: Vec<String>,
+//! }
+//!
+//! fn build(p: &Pipeline, options: &Options) {
+//!     p.create("Words", options.words.clone())
+//!         .apply("Count", Count::per_element())
+//!         .map("Print", |(word, n)| println!("{word}: {n}"));
+//! }
+//!
+//! fn main() -> ExitCode {
+//!     purlin::launch::<Options>(build)
+//! }
+//! ```
+//! | what | where |
+//! |---|---|
+//! | everything that most pipelines need | [`prelude`] |
+//! | from a function to a program: options, signals, errors, exit codes | [`launch`](fn@launch) |
+//! | aggregations, joins | [`transforms`] |
+//! | files | [`io`] |
+//! | windows | [`window`] |
+//! | sources of one's own | [`sdf`] |
+//! | tests of pipelines and of DoFns | [`testing`] |
 #![forbid(unsafe_code)]
 
+mod launch;
+pub mod prelude;
 pub mod testing;
 
+pub use launch::{MemorySize, RunOptions, RunnerKind, launch, launch_from, runner_from};
 pub use purlin_derive::Outputs;
+pub use purlin_runner_direct::DirectRunner;
+pub use purlin_runner_threaded::ThreadedRunner;
 pub use purlin_sdk::*;
+pub use purlin_transforms as transforms;
+pub use purlin_transforms::io;

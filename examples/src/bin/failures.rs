@@ -1,0 +1,68 @@
+//! What happens when a pipeline fails: an error names the transform, its source line, the phase and the cause, the
+//! program's exit code is 1, and elements that cannot be processed need not be the end.
+//!
+//! ```text
+//! cargo run -p purlin-examples --bin failures -- --fail=error
+//! cargo run -p purlin-examples --bin failures -- --fail=panic
+//! cargo run -p purlin-examples --bin failures -- --fail=build
+//! cargo run -p purlin-examples --bin failures -- --fail=aside
+//! ```
+
+use purlin::prelude::*;
+
+/// Adds up numbers, one of which is none
+#[derive(clap::Args, Clone)]
+struct Options {
+    /// What is done about the one that is none
+    #[arg(long, value_enum, default_value_t = Fail::Aside)]
+    fail: Fail,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy)]
+enum Fail {
+    /// It fails the pipeline
+    Error,
+    /// It panics, which fails the pipeline too
+    Panic,
+    /// The pipeline is wrong: it does not even start
+    Build,
+    /// It comes out on an output of its own, with its error
+    Aside,
+    /// It fails the first time only, and is tried again where `--retries` says so
+    Once,
+}
+
+fn build(p: &Pipeline, options: &Options) {
+    let lines = p.create("Lines", ["1", "20", "three hundred"].map(str::to_owned));
+    let numbers = match options.fail {
+        Fail::Error => lines.map_cx("Parse", |line, _| Ok(line.parse::<i64>()?)),
+        Fail::Panic => lines.map("Parse", |line| line.parse::<i64>().expect("a number")),
+        Fail::Build => {
+            // Two transforms of one name: the error shows both lines.
+            lines.map("Parse", |_| 0_i64);
+            lines.map("Parse", |_| 1_i64)
+        }
+        Fail::Aside => {
+            let (numbers, bad) = lines.try_map("Parse", |line: &String| Ok(line.parse::<i64>()?));
+            bad.map("PrintBad", |bad| println!("bad: {} ({})", bad.element, bad.error));
+            numbers
+        }
+        Fail::Once => lines.map_cx("Parse", |line, cx| flaky(&line, cx.options()?)),
+    };
+    numbers.apply("Sum", Sum::globally()).map("Print", |sum| println!("sum: {sum}"));
+}
+
+/// A service that is busy when it is first asked.
+fn flaky(line: &str, _: &Options) -> Result<i64> {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    static ASKED: AtomicBool = AtomicBool::new(false);
+    if ASKED.swap(true, Ordering::Relaxed) {
+        Ok(line.parse().unwrap_or(300))
+    } else {
+        Err(DoFnError::msg("the service is busy").retryable())
+    }
+}
+
+fn main() -> ExitCode {
+    purlin::launch::<Options>(build)
+}

@@ -1,0 +1,121 @@
+//! Options of a run, beside the pipeline's own.
+
+use std::num::NonZeroUsize;
+
+use purlin_runner_direct::DirectRunner;
+use purlin_runner_threaded::ThreadedRunner;
+use purlin_sdk::{PipelineError, Runner};
+
+use super::{MemorySize, RunnerKind};
+
+/// The options of a run, as [`launch`](fn@crate::launch) has them in its command line. A program with a command line of
+/// its own can take them in by `#[command(flatten)]`.
+///
+/// ```
+/// use clap::Parser;
+/// use purlin::{Pipeline, RunOptions};
+///
+/// #[derive(Parser)]
+/// struct Cli {
+///     #[command(flatten)]
+///     run: RunOptions,
+/// }
+///
+/// let cli = Cli::parse_from(["program", "--runner=direct", "--seed=7"]);
+/// let p = Pipeline::new();
+/// p.create("Numbers", [1, 2, 3]);
+/// p.run_on(&*cli.run.runner()?)?.wait()?;
+/// # Ok::<(), purlin::PipelineError>(())
+/// ```
+// Ids have a prefix, and there is no group, so that fields and types of the user's may be called as they like.
+#[derive(clap::Args, Clone, Debug)]
+#[group(skip)]
+#[command(next_help_heading = "Run options")]
+pub struct RunOptions {
+    /// What runs the pipeline: `threaded` (in parallel) or `direct` (on one thread, checks what pipelines must obey)
+    #[arg(id = "purlin.runner", long = "runner", value_name = "NAME", default_value_t)]
+    runner: RunnerKind,
+
+    /// How many bundles run at once; by default as many as there are cores (threaded)
+    #[arg(id = "purlin.parallelism", long = "parallelism", value_name = "N")]
+    parallelism: Option<NonZeroUsize>,
+
+    /// Draws bundles, their order and their splits from this seed, which repeats a run (direct)
+    #[arg(id = "purlin.seed", long = "seed", value_name = "N")]
+    seed: Option<u64>,
+
+    /// How often a bundle is tried again whose error is marked as retryable
+    #[arg(id = "purlin.retries", long = "retries", value_name = "N", default_value_t = 0)]
+    retries: u32,
+
+    /// How much may wait between stages before sources pause, such as 256MB (threaded)
+    #[arg(id = "purlin.memory_budget", long = "memory-budget", value_name = "SIZE")]
+    memory_budget: Option<MemorySize>,
+
+    /// Shows the pipeline's graph as JSON, and does not run it
+    #[arg(id = "purlin.explain", long = "explain")]
+    explain: bool,
+}
+
+impl RunOptions {
+    /// The runner that was asked for.
+    ///
+    /// # Errors
+    /// When an option was given that this runner has no use for.
+    pub fn runner(&self) -> Result<Box<dyn Runner>, PipelineError> {
+        if let Some(conflict) = self.conflict() {
+            return Err(PipelineError::runner(conflict));
+        }
+        Ok(match self.runner {
+            RunnerKind::Direct => {
+                let runner = DirectRunner::new().real_clock().retries(self.retries);
+                Box::new(match self.seed {
+                    Some(seed) => runner.seed(seed),
+                    None => runner,
+                })
+            }
+            RunnerKind::Threaded => {
+                let mut runner = ThreadedRunner::new().retries(self.retries);
+                if let Some(threads) = self.parallelism {
+                    runner = runner.parallelism(threads.get());
+                }
+                if let Some(size) = self.memory_budget {
+                    runner = runner.memory_budget(size.bytes());
+                }
+                Box::new(runner)
+            }
+        })
+    }
+
+    /// Which runner was asked for.
+    pub fn kind(&self) -> RunnerKind {
+        self.runner
+    }
+
+    /// Whether the graph is to be shown, and not run.
+    pub fn explain(&self) -> bool {
+        self.explain
+    }
+
+    /// Why an option does not fit the runner. An option without effect would be taken for one that has it.
+    pub(super) fn conflict(&self) -> Option<String> {
+        let (given, other, why) = match self.runner {
+            RunnerKind::Direct if self.parallelism.is_some() => {
+                ("--parallelism", RunnerKind::Threaded, "the direct runner has one thread")
+            }
+            RunnerKind::Direct if self.memory_budget.is_some() => (
+                "--memory-budget",
+                RunnerKind::Threaded,
+                "the direct runner runs one bundle at a time and holds no source back",
+            ),
+            RunnerKind::Threaded if self.seed.is_some() => {
+                ("--seed", RunnerKind::Direct, "the order in which threads run cannot be drawn from a seed")
+            }
+            _ => return None,
+        };
+        Some(format!(
+            "{given} does not go with --runner={}: {why}. Leave it out, or add --runner={other}",
+            self.runner
+        ))
+    }
+}
