@@ -1,6 +1,7 @@
 //! The works as Purlin pipelines, on the threaded runner.
 
 mod source;
+pub mod w1;
 pub mod w2;
 pub mod w3;
 

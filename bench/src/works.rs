@@ -24,7 +24,11 @@ pub const WORKS: &[Work] = &[
         input: Input::Text,
         n: 50_000_000,
         quick: 2_000_000,
-        systems: &[System::new("hand", w1::counted), System::new("hand-naive", w1::naive).only_on(&[1])],
+        systems: &[
+            System::new("hand", w1::counted),
+            System::new("purlin", purlin::w1::counted).targets(TWICE),
+            System::new("hand-naive", w1::naive).only_on(&[1]),
+        ],
     },
     Work {
         name: "W2",

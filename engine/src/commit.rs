@@ -11,7 +11,7 @@ use crate::{
     BundleId, Engine, Finished, StageId,
     engine::InFlight,
     plan::Root,
-    state::{Closing, Item},
+    state::{Closing, Item, held_at},
 };
 
 impl Engine {
@@ -71,7 +71,7 @@ impl Engine {
         for batch in keyed {
             let to = stage.feeds[batch.group].to;
             let state = &mut self.stages[to.0];
-            let time = batch.batch.min_timestamp();
+            let time = held_at(batch.batch.min_timestamp());
             state.progress.open(time, time);
             let group = &mut state.key_groups[batch.key_group];
             group.waiting.push((batch.batch, time));
@@ -106,7 +106,11 @@ impl Engine {
             }
         }
         if let (Some(value), Some(window)) = (view, &bundle.window) {
-            self.stages[bundle.stage.0].values.insert(window.clone(), value);
+            let state = &mut self.stages[bundle.stage.0];
+            // One that readers have left behind stays gone, however late it was built.
+            if window.max_timestamp() >= state.values_from {
+                state.values.insert(window.clone(), value);
+            }
         }
         if !spare_tables.is_empty() {
             self.recycle(bundle.stage, spare_tables);

@@ -11,7 +11,7 @@ use crate::{
     BundleId, Engine, Next, StageId, Task,
     engine::InFlight,
     plan::Root,
-    state::{Closing, Item},
+    state::{Closing, Item, held_at},
 };
 
 /// What a bundle will start from, with what it holds.
@@ -258,7 +258,7 @@ impl Engine {
         let state = &mut self.stages[id.0];
         let (time, hold, bytes) = (item.time, item.hold, item.bytes);
         let mut tail = Item { attempts: item.attempts, ..Item::elements(rest) };
-        let mut head_time = item.batch.min_timestamp();
+        let mut head_time = held_at(item.batch.min_timestamp());
         // What is no element but a restriction holds where it did.
         if hold != time {
             tail.hold = hold;

@@ -58,24 +58,22 @@ impl Engine {
         let mut seen: HashMap<Window, Readiness> = HashMap::new();
         let mut late = 0;
         let Item { mut batch, time, hold, attempts, bytes } = item;
+        // Each of an element's windows waits, and is too late, for itself.
+        batch.explode();
         let mut verdicts = Vec::with_capacity(batch.len());
         for i in 0..batch.len() {
             let windows = Row::of(batch.meta(), i).windows();
-            let each = windows.as_slice().iter().map(|w| match seen.get(w) {
+            let Some(window) = windows.as_slice().first() else {
+                verdicts.push(Readiness::Ready);
+                continue;
+            };
+            verdicts.push(match seen.get(window) {
                 Some(verdict) => *verdict,
                 None => {
-                    let verdict = self.ready_in(stage, w, snapshot);
-                    seen.insert(w.clone(), verdict);
+                    let verdict = self.ready_in(stage, window, snapshot);
+                    seen.insert(window.clone(), verdict);
                     verdict
                 }
-            });
-            let verdicts_of = each.collect::<Vec<_>>();
-            verdicts.push(if verdicts_of.contains(&Readiness::Waiting) {
-                Readiness::Waiting
-            } else if !verdicts_of.is_empty() && verdicts_of.iter().all(|v| *v == Readiness::Gone) {
-                Readiness::Gone
-            } else {
-                Readiness::Ready
             });
         }
         if verdicts.iter().all(|v| *v == Readiness::Ready) {

@@ -5,5 +5,5 @@ mod item;
 mod stage;
 
 pub(crate) use groups::{Closing, KeyGroup};
-pub(crate) use item::Item;
+pub(crate) use item::{Item, held_at};
 pub(crate) use stage::StageState;

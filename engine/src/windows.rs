@@ -6,7 +6,10 @@
 
 use purlin_sdk::window::Window;
 
-use crate::{BundleId, Engine, StageId, state::Closing};
+use crate::{
+    BundleId, Engine, StageId,
+    state::{Closing, held_at},
+};
 
 impl Engine {
     /// Begins to close every window that the input watermark of the grouping `id` has passed.
@@ -78,6 +81,7 @@ impl Engine {
         if state.closing.iter().any(|c| c.window == window) {
             return;
         }
+        let hold = held_at(hold);
         let key = (window.max_timestamp(), window);
         match state.windows.get_mut(&key) {
             Some(old) if *old <= hold => {}

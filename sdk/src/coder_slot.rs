@@ -25,6 +25,12 @@ impl<T: Element> CoderSlot<T> {
         CoderSlot(Arc::new(Mutex::new(default_coder())))
     }
 
+    /// A slot of its own, with the coder that this one has now: for a collection that is derived from another.
+    pub(crate) fn copied(&self) -> CoderSlot<T> {
+        let coder = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        CoderSlot(Arc::new(Mutex::new(coder)))
+    }
+
     pub(crate) fn set(&self, coder: CoderRef<T>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Ok(coder);
     }

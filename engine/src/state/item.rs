@@ -2,6 +2,12 @@
 
 use purlin_sdk::{Timestamp, batch::AnyBatch};
 
+/// Where something at `timestamp` holds a watermark. Past the end of the global window a watermark would close it, and at
+/// the end of time every window; so what is still to come never lets it go further than that end.
+pub(crate) fn held_at(timestamp: Timestamp) -> Timestamp {
+    timestamp.min(Timestamp::GLOBAL_WINDOW_MAX)
+}
+
 /// A batch that waits to be processed.
 #[derive(Debug)]
 pub(crate) struct Item {
@@ -19,7 +25,7 @@ pub(crate) struct Item {
 impl Item {
     /// Elements, which hold the watermark at their timestamps.
     pub(crate) fn elements(batch: AnyBatch) -> Item {
-        let time = batch.min_timestamp();
+        let time = held_at(batch.min_timestamp());
         let bytes = batch.bytes();
         Item { batch, time, hold: time, attempts: 0, bytes }
     }

@@ -32,6 +32,8 @@ pub trait ErasedBatch: Send {
     fn partition(&mut self, keep: &mut dyn FnMut(&Meta, usize) -> bool) -> AnyBatch;
     /// Adds all of `other`, which has the same element type, and returns whether that was so.
     fn append(&mut self, other: &mut dyn ErasedBatch) -> bool;
+    /// Takes elements in several windows apart, to one for each window.
+    fn explode(&mut self);
     /// Puts the elements into the order that `order` gives, a permutation of their indices.
     fn permute(&mut self, order: &[usize]);
     /// Roughly the memory that the elements take, with what they point to.
@@ -100,6 +102,10 @@ impl<T: Element> ErasedBatch for Batch<T> {
             }
             None => false,
         }
+    }
+
+    fn explode(&mut self) {
+        Batch::explode(self);
     }
 
     fn permute(&mut self, order: &[usize]) {

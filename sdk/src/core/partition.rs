@@ -41,11 +41,12 @@ impl<T: Element, F: Fn(&T) -> usize + Clone + Send + 'static> PTransform<PCollec
         if self.n == 0 {
             pipeline.error(&step, "a partition needs at least one part");
         }
-        let coder = input.coder_slot().clone();
-        let factory = PartitionFactory { n: self.n, f: Proto::new(self.f), coder: coder.clone() };
+        let coders: Vec<_> = (0..self.n).map(|_| input.coder_slot().copied()).collect();
+        let factory = PartitionFactory { f: Proto::new(self.f), coders: coders.clone() };
         let node = pipeline.add(step, vec![input.id()], Op::Element(Arc::new(factory)));
-        (0..self.n)
-            .map(|_| pipeline.output_with(node, input.windowing(), input.is_bounded(), coder.clone()))
+        coders
+            .into_iter()
+            .map(|coder| pipeline.output_with(node, input.windowing(), input.is_bounded(), coder))
             .collect()
     }
 }

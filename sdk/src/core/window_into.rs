@@ -63,14 +63,13 @@ impl WindowInto {
         if let Err(reason) = after.window_fn.validate() {
             pipeline.error(&step, reason);
         }
+        let coder = input.coder_slot().copied();
         let op = match self.window_fn {
-            Some(window_fn) => {
-                Op::Element(Arc::new(WindowIntoFactory { window_fn, coder: input.coder_slot().clone() }))
-            }
+            Some(window_fn) => Op::Element(Arc::new(WindowIntoFactory { window_fn, coder: coder.clone() })),
             None => Op::Flatten(Arc::new(|| Box::new(crate::batch::Batch::<T>::default()))),
         };
         let node = pipeline.add(step, vec![input.id()], op);
-        pipeline.output_with(node, after, input.is_bounded(), input.coder_slot().clone())
+        pipeline.output_with(node, after, input.is_bounded(), coder)
     }
 }
 

@@ -9,14 +9,15 @@ use crate::{
 
 /// Makes the kernels of a `Partition`.
 pub(crate) struct PartitionFactory<T, F> {
-    pub(crate) n: usize,
     pub(crate) f: Proto<F>,
-    pub(crate) coder: CoderSlot<T>,
+    /// One a part.
+    pub(crate) coders: Vec<CoderSlot<T>>,
 }
 
 impl<T: Element, F: Fn(&T) -> usize + Clone + Send + 'static> KernelFactory for PartitionFactory<T, F> {
     fn kernel(&self, spec: &KernelSpec) -> Box<dyn Kernel> {
-        let ports = (0..self.n).map(|i| Port::new(i, &spec.step, &self.coder)).collect();
+        let coders = self.coders.iter().enumerate();
+        let ports = coders.map(|(i, coder)| Port::new(i, &spec.step, coder)).collect();
         Box::new(PartitionKernel { step: spec.step.clone(), f: self.f.get(), ports })
     }
 

@@ -27,8 +27,9 @@ impl<T: Element> PCollection<T> {
     where
         F: Fn(&T) -> bool + Clone + Send + 'static,
     {
-        let factory = FilterFactory::new(f, self.coder_slot().clone());
-        self.element_wise(name, Location::caller(), Arc::new(factory), self.coder_slot().clone())
+        let coder = self.coder_slot().copied();
+        let factory = FilterFactory::new(f, coder.clone());
+        self.element_wise(name, Location::caller(), Arc::new(factory), coder)
     }
 
     /// Replaces each element by all that `f` makes of it.

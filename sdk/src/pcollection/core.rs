@@ -55,7 +55,8 @@ impl<T> PCollection<T> {
 }
 
 impl<T: Element> PCollection<T> {
-    /// Encodes the elements by `coder` instead of the type's default coder.
+    /// Encodes the elements by `coder` instead of the type's default coder. What is derived from this collection
+    /// afterwards and has the same elements (a `filter`, a flatten, ...) is encoded likewise.
     pub fn with_coder(self, coder: CoderRef<T>) -> PCollection<T> {
         self.coder.set(coder);
         self
@@ -133,8 +134,9 @@ impl<T: Element> PCollection<T> {
     where
         F: Fn(&T) -> Timestamp + Clone + Send + 'static,
     {
-        let factory = WithTimestampsFactory { f: Proto::new(f), skew, coder: self.coder.clone() };
-        self.element_wise(name, site, Arc::new(factory), self.coder.clone())
+        let coder = self.coder.copied();
+        let factory = WithTimestampsFactory { f: Proto::new(f), skew, coder: coder.clone() };
+        self.element_wise(name, site, Arc::new(factory), coder)
     }
 
     /// The same elements with timestamps, windows and panes, spread anew over workers; nothing before it is fused with
@@ -144,7 +146,7 @@ impl<T: Element> PCollection<T> {
         let step = self.pipeline.name(name, Location::caller());
         let op = Op::Redistribute(Arc::new(|| Box::new(Batch::<T>::default())));
         let node = self.pipeline.add(step, vec![self.id], op);
-        self.pipeline.output_with(node, self.windowing(), self.is_bounded(), self.coder.clone())
+        self.pipeline.output_with(node, self.windowing(), self.is_bounded(), self.coder.copied())
     }
 
     /// The elements of this collection and of `others`, which must be in the same windows.

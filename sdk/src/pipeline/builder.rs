@@ -21,7 +21,7 @@ pub(crate) struct Builder {
 
 struct Scope {
     path: String,
-    /// Where the composite was applied.
+    // The line that applied the composite; none at the top.
     site: Option<&'static Location<'static>>,
     names: HashMap<String, &'static Location<'static>>,
 }
@@ -71,11 +71,8 @@ impl Builder {
     }
 
     pub(crate) fn enter(&mut self, step: &Step) {
-        self.scopes.push(Scope {
-            path: step.path().to_owned(),
-            site: Some(step.site()),
-            names: HashMap::new(),
-        });
+        let (path, site) = (step.path().to_owned(), Some(step.site()));
+        self.scopes.push(Scope { path, site, names: HashMap::new() });
     }
 
     pub(crate) fn leave(&mut self) {

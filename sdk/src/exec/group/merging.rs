@@ -68,7 +68,8 @@ impl<K: Key, F: Fold> KeyedState for MergingState<K, F> {
 
     fn report(&self) -> KeyedReport {
         KeyedReport {
-            hold: self.holds.keys().next().copied().unwrap_or(Timestamp::MAX),
+            // No further than the end of the global window: past it a watermark closes that window downstream.
+            hold: self.holds.keys().next().map_or(Timestamp::MAX, |t| (*t).min(Timestamp::GLOBAL_WINDOW_MAX)),
             due: self.ends.keys().next().copied().unwrap_or(Timestamp::MAX),
         }
     }

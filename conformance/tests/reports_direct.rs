@@ -1,0 +1,60 @@
+//! What only the direct runner promises: its checks, and that a seed repeats a run.
+
+use purlin_conformance::cases::{
+    errors,
+    support::{Log, Sum, at, run, secs},
+};
+use purlin_runner_direct::DirectRunner;
+use purlin_sdk::{Runner, window::SlidingWindows};
+
+fn on_ten_seeds(case: fn(&dyn Runner)) {
+    (0..10).for_each(|seed| case(&DirectRunner::new().seed(seed)));
+}
+
+#[test]
+fn b163_an_element_that_does_not_encode() {
+    on_ten_seeds(errors::b163_an_element_that_does_not_encode);
+}
+
+#[test]
+fn the_law_of_keys() {
+    on_ten_seeds(errors::the_law_of_keys);
+}
+
+/// The order in which user code is called, with the bundles that it is called in.
+fn trace(seed: u64) -> Vec<String> {
+    let log = Log::default();
+    run(&DirectRunner::new().seed(seed), |p| {
+        let (one, two, three) = (log.clone(), log.clone(), log.clone());
+        let note = move |log: &Log<String>, step: &str, x: i64| {
+            log.push(format!("{step} {x}"));
+            x
+        };
+        p.create_timestamped("Values", (0..40_i64).map(|t| (t, at(t))))
+            .map("One", move |x| note(&one, "one", x))
+            .reshuffle("Spread")
+            .map("Two", move |x| note(&two, "two", x))
+            .window_into("Windows", SlidingWindows::of(secs(20), secs(10)))
+            .key_by("Key", |x| x % 3)
+            .combine_per_key("Sum", Sum)
+            .map("Three", move |(_, x)| note(&three, "three", x));
+    });
+    log.take()
+}
+
+#[test]
+fn a_seed_repeats_a_run_and_another_does_not() {
+    let first = trace(1);
+    assert_eq!(first.len(), 40 + 40 + 5 * 3);
+    assert_eq!(trace(1), first, "the same seed, the same order");
+    let others = (2..12).filter(|seed| trace(*seed) != first).count();
+    assert!(others >= 9, "only {others} of ten other seeds gave another order");
+}
+
+#[test]
+fn a_failure_says_the_seed_that_repeats_it() {
+    let p = purlin_sdk::Pipeline::new();
+    p.create("Values", [1_i64]).map("Bad", |x| assert!(x != 1, "no ones"));
+    let error = p.run_on(&DirectRunner::new().seed(77)).expect("it starts").wait().expect_err("it fails");
+    assert!(error.to_string().contains("--seed=77"), "{error}");
+}
