@@ -42,3 +42,20 @@ pub use purlin_runner_threaded::ThreadedRunner;
 pub use purlin_sdk::*;
 pub use purlin_transforms as transforms;
 pub use purlin_transforms::io;
+
+/// The guides and the README: every Rust block in them is a test.
+#[cfg(doctest)]
+mod guides {
+    #[doc = include_str!("../README.md")]
+    mod readme {}
+    #[doc = include_str!("../docs/first-pipeline.md")]
+    mod first_pipeline {}
+    #[doc = include_str!("../docs/first-source.md")]
+    mod first_source {}
+    #[doc = include_str!("../docs/testing.md")]
+    mod testing {}
+    #[doc = include_str!("../docs/semantics.md")]
+    mod semantics {}
+    #[doc = include_str!("../docs/runners.md")]
+    mod runners {}
+}
