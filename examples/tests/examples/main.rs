@@ -1,4 +1,7 @@
 //! The examples do what they say. One program, since every further one takes its time to be linked.
 
 mod failures;
+mod own_estimator;
 mod program;
+mod small;
+mod wordcount;

@@ -1,0 +1,80 @@
+//! The small examples, on both runners.
+
+use crate::program::run_on_both;
+
+#[test]
+fn windowed_wordcount() {
+    let [first, second, fourth] = [(0, 1), (1, 2), (3, 4)]
+        .map(|(from, to)| format!("[1970-01-01T00:0{from}:00Z, 1970-01-01T00:0{to}:00Z)"));
+    assert_eq!(
+        run_on_both(env!("CARGO_BIN_EXE_windowed_wordcount"), &["--window=1m"]),
+        [
+            format!("{first} hello: 2"),
+            format!("{first} world: 1"),
+            format!("{second} again: 1"),
+            format!("{second} hello: 1"),
+            format!("{fourth} bye: 1"),
+            format!("{fourth} good: 1"),
+            format!("{fourth} world: 1"),
+        ]
+    );
+}
+
+#[test]
+fn tagged_outputs() {
+    let lines = run_on_both(env!("CARGO_BIN_EXE_tagged_outputs"), &[]);
+    assert_eq!(lines, ["bad: x", "expense: 35", "income: 107", "nothing: 1"]);
+}
+
+#[test]
+fn side_input() {
+    assert_eq!(
+        run_on_both(env!("CARGO_BIN_EXE_side_input"), &[]),
+        [
+            "1970-01-01T00:00:00Z: 10 USD are 900 euro cents",
+            "1970-01-01T00:00:00Z: 2 GBP are 230 euro cents",
+            "1970-01-02T00:00:00Z: 10 USD are 950 euro cents",
+            "1970-01-02T00:00:00Z: 7 CHF: there is no rate",
+        ]
+    );
+}
+
+#[test]
+fn custom_combine_fn() {
+    let lines = run_on_both(env!("CARGO_BIN_EXE_custom_combine_fn"), &[]);
+    assert_eq!(lines, ["north: mean 2.0, variance 2.7", "south: mean 4.0, variance 18.7"]);
+}
+
+#[test]
+fn session_windows() {
+    let visit = |user: &str, from, to, n| {
+        format!("{user} [1970-01-01T00:{from:02}:00Z, 1970-01-01T00:{to:02}:00Z): {n} clicks")
+    };
+    // Bob's second visit begins when the first one ends: windows that only touch stay two.
+    let visits =
+        [visit("ann", 0, 28, 3), visit("ann", 30, 40, 1), visit("bob", 6, 25, 2), visit("bob", 25, 35, 1)];
+    assert_eq!(run_on_both(env!("CARGO_BIN_EXE_session_windows"), &["--gap=10m"]), visits);
+}
+
+#[test]
+fn sdf_source() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/kjv.txt");
+    let bytes = std::fs::read(path).unwrap();
+    let sum: u64 = bytes.iter().map(|b| u64::from(*b)).sum();
+    let lines = run_on_both(env!("CARGO_BIN_EXE_sdf_source"), &[&format!("--file={path}"), "--length=100"]);
+    let records = format!("records: {}", bytes.len().div_ceil(100));
+    assert_eq!(lines, [records, format!("sum of bytes: {sum}")]);
+}
+
+#[test]
+fn dofn_unit_tests() {
+    let lines = run_on_both(env!("CARGO_BIN_EXE_dofn_unit_tests"), &["--limit=30"]);
+    assert_eq!(lines, ["alarm: 31 degrees at 1970-01-01T00:01:00Z", "max: Some(31)"]);
+}
+
+#[test]
+fn test_stream() {
+    let lines = run_on_both(env!("CARGO_BIN_EXE_test_stream"), &[]);
+    let counts: Vec<&str> = lines.iter().filter_map(|line| line.split(") ").nth(1)).collect();
+    assert_eq!(counts, ["about: 1", "home: 2", "home: 1"]);
+}
