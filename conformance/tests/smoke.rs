@@ -143,3 +143,35 @@ fn stream() {
         assert_eq!(r, [1, 9]); // The element at 2 comes when its window is over.
     }
 }
+
+#[test]
+fn results_of_windows_beyond_the_global_windows_end_are_not_late_in_it() {
+    for results in collect(|p| {
+        // The sum comes out at the end of the global window, so the windows that it is put into end after that.
+        let sum = p.create("N", 0..10_i64).combine_globally("Sum", Sum);
+        let view = sum.view_as_singleton("View");
+        let seen = view.clone();
+        let sessions = sum
+            .window_into("Sessions", Sessions::with_gap(Duration::from_secs(10)))
+            .map("Key", |x| ((), x))
+            .combine_per_key("Session", Sum)
+            .map("Value", |(_, x)| x);
+        let fixed = sum
+            .window_into("Sliding", SlidingWindows::of(Duration::from_secs(10), Duration::from_secs(10)))
+            .apply("SumSliding", Combine::globally(Sum).without_defaults())
+            .par_do_with(
+                "Side",
+                ParDo::from_fn(move |x, cx, out: &mut Emitter<'_, i64>| {
+                    out.emit(x + cx.side(&seen)?);
+                    Ok(())
+                })
+                .side(&view),
+            )
+            .main();
+        let sessions = sessions.window_into("Back1", GlobalWindows);
+        let fixed = fixed.window_into("Back2", GlobalWindows);
+        p.flatten("All", [sessions, fixed]).key_by("K", |x| *x).group_by_key("G").map("Keys", |(k, _)| k)
+    }) {
+        assert_eq!(results, [45, 90]);
+    }
+}

@@ -34,6 +34,22 @@ impl Window {
         }
     }
 
+    /// The timestamp of what a grouping makes of the window: its last one, but none after that of the global window.
+    ///
+    /// A window that begins before the end of the global window may end after it, for instance one that a result of
+    /// the global window is put into. Were its own results later than the global window's end, then putting them back
+    /// into the global window, or looking up a side input there, would find it expired.
+    ///
+    /// ```
+    /// use purlin_sdk::{Duration, Timestamp, window::Window};
+    /// let end = Timestamp::GLOBAL_WINDOW_MAX;
+    /// assert_eq!(Window::interval(end, end + Duration::from_secs(9)).result_timestamp(), end);
+    /// ```
+    #[inline]
+    pub fn result_timestamp(&self) -> Timestamp {
+        self.max_timestamp().min(Timestamp::GLOBAL_WINDOW_MAX)
+    }
+
     /// The interval, when it is one.
     pub fn as_interval(&self) -> Option<IntervalWindow> {
         match self {

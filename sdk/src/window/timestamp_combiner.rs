@@ -8,7 +8,7 @@ use crate::Timestamp;
 /// How a pane's timestamp comes from its elements'. It also says where the group holds the watermark until it fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum TimestampCombiner {
-    /// The window's last timestamp.
+    /// The window's last timestamp, see [`Window::result_timestamp`].
     #[default]
     EndOfWindow,
     /// The earliest element's timestamp.
@@ -22,7 +22,7 @@ impl TimestampCombiner {
     #[inline]
     pub fn assign(self, window: &Window, ts: Timestamp) -> Timestamp {
         match self {
-            TimestampCombiner::EndOfWindow => window.max_timestamp(),
+            TimestampCombiner::EndOfWindow => window.result_timestamp(),
             TimestampCombiner::Earliest | TimestampCombiner::Latest => ts,
         }
     }

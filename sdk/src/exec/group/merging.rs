@@ -172,7 +172,7 @@ impl<K: Key, F: Fold> MergingRoot<K, F> {
                 all.time = self.strategy.timestamp_combiner.combine(all.time, part.time);
             }
             if self.strategy.timestamp_combiner == TimestampCombiner::EndOfWindow {
-                all.time = merge.result.max_timestamp();
+                all.time = merge.result.result_timestamp();
             }
             let time = all.time;
             all.window = merge.result.clone();

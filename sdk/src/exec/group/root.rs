@@ -70,7 +70,7 @@ impl<K: Key, F: Fold> WindowRoot<K, F> {
         down: &mut Downstream<'_>,
     ) -> KernelResult {
         let meta = Meta::constant(
-            window.max_timestamp(),
+            window.result_timestamp(),
             WindowSet::One(window.clone()),
             PaneInfo::ON_TIME_AND_ONLY,
         );

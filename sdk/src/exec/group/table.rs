@@ -189,7 +189,7 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
                 let i = self.open_window(w);
                 let (fold, open) = (&self.fold, &mut self.open[i]);
                 if plain {
-                    open.table.hold = w.max_timestamp();
+                    open.table.hold = w.result_timestamp();
                     open.table.add_all(fold, values.drain(..));
                 } else {
                     for (i, (k, v)) in values.drain(..).enumerate() {
@@ -250,7 +250,7 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
         }
         let i = self.open_window(&window);
         if self.combiner == TimestampCombiner::EndOfWindow {
-            self.open[i].table.hold = window.max_timestamp();
+            self.open[i].table.hold = window.result_timestamp();
         }
         self.last = [i, self.last[0]];
         Some(i)
@@ -274,7 +274,7 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
             let i = self.open_window(window);
             let open = &mut self.open[i];
             match self.combiner {
-                TimestampCombiner::EndOfWindow => open.table.hold = window.max_timestamp(),
+                TimestampCombiner::EndOfWindow => open.table.hold = window.result_timestamp(),
                 _ => open.table.note_time(&k, row.time()),
             }
             open.table.add(&self.fold, k, v);
