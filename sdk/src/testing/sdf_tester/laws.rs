@@ -201,7 +201,15 @@ where
             let restriction = self.dofn.initial_restriction(&element, cx)?;
             let state = self.dofn.initial_watermark_state(&element, &restriction, cx)?;
             let (size, watermark) = (0.0, self.place.timestamp);
-            Ok(Item::<D> { element: element.clone(), restriction, state, size, watermark, estimated: Timestamp::MIN, truncated: false })
+            Ok(Item::<D> {
+                element: element.clone(),
+                restriction,
+                state,
+                size,
+                watermark,
+                estimated: Timestamp::MIN,
+                truncated: false,
+            })
         })?;
         Ok(Part { batch: self.place.batch([(item, None)]), delay: Duration::ZERO })
     }
