@@ -15,7 +15,7 @@
 //! ```
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{BufRead, BufReader, Seek, SeekFrom},
     marker::PhantomData,
 };
