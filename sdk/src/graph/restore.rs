@@ -20,9 +20,9 @@ impl Graph {
     /// use serde::{Deserialize, Serialize};
     ///
     /// #[derive(Clone, Serialize, Deserialize)]
-    /// struct Scale { by: i64 }
+    /// struct Times { by: i64 }
     ///
-    /// impl DoFn for Scale {
+    /// impl DoFn for Times {
     ///     type Input = i64;
     ///     type Output = i64;
     ///     fn process(&mut self, x: i64, _: &ProcessContext<'_>, out: &mut Emitter<'_, i64>) -> Result {
@@ -30,11 +30,11 @@ impl Graph {
     ///         Ok(())
     ///     }
     /// }
-    /// named::register!(Scale);
+    /// named::register!(Times);
     ///
     /// fn build(by: i64) -> Graph {
     ///     let p = Pipeline::new();
-    ///     p.create("Numbers", [1]).par_do("Scale", Scale { by }).map("Next", |x| x + 1);
+    ///     p.create("Numbers", [1]).par_do("Times", Times { by }).map("Next", |x| x + 1);
     ///     p.build().unwrap()
     /// }
     ///
