@@ -34,8 +34,9 @@ impl Chooser {
         }
     }
 
-    /// How many of the `waiting` elements the next bundle takes, `least` or more where there are as many.
-    pub(crate) fn bundle_size(&mut self, waiting: usize, least: usize) -> usize {
+    /// How many of the `waiting` elements the next bundle takes, `least` or more where there are as many: a share for
+    /// each of the `free` workers, and all of them where nobody else is free.
+    pub(crate) fn bundle_size(&mut self, waiting: usize, least: usize, free: usize) -> usize {
         match &mut self.rng {
             // Small bundles and whole ones, with everything between.
             Some(rng) => match rng.u8(..4) {
@@ -44,7 +45,7 @@ impl Chooser {
                 _ => rng.usize(1..=waiting.max(1)),
             },
             None => {
-                let share = waiting.div_ceil(2 * self.config.parallelism);
+                let share = waiting.div_ceil(free.max(1));
                 share.clamp(least, self.config.bundle_elements.max(least))
             }
         }

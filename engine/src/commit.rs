@@ -211,10 +211,13 @@ impl Engine {
         let wait = self.config.retry_delay.saturating_mul(1 << bundle.attempts.min(16));
         match input {
             BundleInput::Batches(batches) => {
-                for (batch, (time, hold)) in batches.into_iter().zip(bundle.batches) {
-                    let bytes = batch.bytes();
-                    let item = Item { batch, time, hold, attempts, bytes };
-                    self.park(stage, item, now + wait.into());
+                let restriction = matches!(self.plan.stages[stage.0].root, Root::Splittable);
+                for batch in batches {
+                    let item =
+                        if restriction { Item::residual(batch, bundle.hold) } else { Item::elements(batch) };
+                    self.park(stage, Item { attempts, ..item }, now + wait.into());
+                }
+                for (time, hold) in bundle.batches {
                     self.stages[stage.0].progress.close(time, hold);
                 }
             }

@@ -260,7 +260,7 @@ impl Engine {
             // A restriction can be a lot of work, so each is a bundle of its own.
             Root::Splittable => 1,
             // Elements that are to be spread come in pieces, so that all workers get some.
-            _ if spread => batch.len().div_ceil(2 * self.config.parallelism),
+            _ if spread && self.config.parallelism > 1 => batch.len().div_ceil(2 * self.config.parallelism),
             _ => batch.len(),
         };
         let mut pieces = Vec::new();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use purlin_sdk::{
     ManualClock, PipelineError, Timestamp,
+    batch::{AnyBatch, BATCH_SIZE},
     exec::{BundleCx, BundleInput, Effects, SdfLimits, Shard, ViewSnapshot},
 };
 
@@ -204,7 +205,8 @@ impl Engine {
         let mut room = if most_items == 1 {
             1
         } else {
-            self.chooser.bundle_size(waiting, self.plan.stages[id.0].least_bundle)
+            let free = self.config.parallelism.saturating_sub(self.in_flight.len());
+            self.chooser.bundle_size(waiting, self.plan.stages[id.0].least_bundle, free)
         };
         let mut items: Vec<Item> = Vec::new();
         while room > 0 && items.len() < most_items {
@@ -245,7 +247,7 @@ impl Engine {
         self.waiting_bytes -= bytes.min(self.waiting_bytes);
         Some(Draft {
             hold: batches.iter().map(|b| b.1).min().unwrap_or(Timestamp::MAX),
-            input: BundleInput::Batches(items.into_iter().map(|i| i.batch).collect()),
+            input: BundleInput::Batches(joined(items.into_iter().map(|i| i.batch))),
             batches,
             attempts,
             views: snapshot,
@@ -254,7 +256,7 @@ impl Engine {
     }
 
     /// Puts the rest of an item back in front of the queue.
-    fn split_item(&mut self, id: StageId, item: &mut Item, rest: purlin_sdk::batch::AnyBatch) {
+    fn split_item(&mut self, id: StageId, item: &mut Item, rest: AnyBatch) {
         let state = &mut self.stages[id.0];
         let (time, hold, bytes) = (item.time, item.hold, item.bytes);
         let mut tail = Item { attempts: item.attempts, ..Item::elements(rest) };
@@ -334,6 +336,19 @@ impl Engine {
         self.in_flight.insert(bundle, in_flight);
         Task { id: bundle, stage: id, plan: self.plan.clone(), input, instance: state.instances.pop(), cx }
     }
+}
+
+/// The same elements in few batches: what came in pieces is worked on as one.
+fn joined(batches: impl Iterator<Item = AnyBatch>) -> Vec<AnyBatch> {
+    let mut all: Vec<AnyBatch> = Vec::new();
+    for mut batch in batches {
+        let fits = all.last_mut().filter(|last| last.len() + batch.len() <= BATCH_SIZE);
+        let joined = fits.is_some_and(|last| last.append(&mut *batch));
+        if !joined {
+            all.push(batch);
+        }
+    }
+    all
 }
 
 impl Draft {

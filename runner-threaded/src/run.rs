@@ -72,8 +72,9 @@ impl Run {
         Ok(RunHandle::new(shared))
     }
 
-    /// The engine. Nothing of the user's runs under its lock, so a panic there is a fault of the engine's own, and its
-    /// state is still the best there is to end the run with.
+    /// The engine. Of the user's code only `Serialize` of a few elements, `Clone` where bundles may be tried again, and
+    /// the mapping of windows to side inputs run under its lock. After a panic there the engine's state is still the
+    /// best there is to end the run with.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Engine> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
