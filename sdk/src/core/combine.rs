@@ -70,8 +70,9 @@ impl<C: CombineFn> Combine<C, PerKey> {
         Combine { combine, scope: PerKey }
     }
 
-    /// Says that some keys have very many values. Here every worker combines what it has before anything is sent, so a
-    /// hot key is spread without being asked for, and the result is the same with any fan-out.
+    /// Says that some keys have very many values. In windows that do not merge every worker combines what it has
+    /// before anything is sent, so a hot key is spread without being asked for. In windows that merge, such as sessions,
+    /// a key's values meet in one place and are not spread. The result is the same with any fan-out.
     #[must_use]
     pub fn with_hot_key_fanout(self, _fanout: usize) -> Combine<C, PerKey> {
         self
