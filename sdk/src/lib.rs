@@ -42,7 +42,7 @@ pub use error::{BuildError, BuildErrors, DoFnError, ErrorKind, Phase, PipelineEr
 pub use grouped::Grouped;
 pub use keyed_dofn::{KeyedDoFn, TimerContext, TimerOf};
 pub use outputs::{OutputRouter, Outputs};
-pub use pcollection::{FnDoFn, OutputsBuilder, PCollection, ParDo, ParDoOutputs};
+pub use pcollection::{FnDoFn, KeyedParDo, OutputsBuilder, PCollection, ParDo, ParDoOutputs};
 pub use pipeline::Pipeline;
 pub use ptransform::{Apply, PTransform};
 pub use run::{RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState, Runner};

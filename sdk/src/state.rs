@@ -5,7 +5,7 @@
 //!
 //! ```ignore
 //! #[derive(KeyedState)]
-//! struct CartState {
+//! struct Cart {
 //!     items: Bag<Item>,
 //!     total: Value<u64>,
 //!     #[timer(event)]
@@ -49,6 +49,8 @@ mod value;
 
 pub use bag::Bag;
 pub use cell::StateCell;
+#[doc(hidden)]
+pub use cell::initial;
 pub use combining::Combining;
 pub use field::{CellKind, Field};
 pub use keyed_state::KeyedState;

@@ -15,6 +15,13 @@ pub(crate) struct TimerRules {
 }
 
 impl TimerRules {
+    /// The number of what is set, or waits, next.
+    pub(crate) fn next(&self) -> u64 {
+        let order = self.order.get();
+        self.order.set(order + 1);
+        order
+    }
+
     /// What a timer must obey that is set for `window`.
     pub(crate) fn scope<'a>(
         &'a self,

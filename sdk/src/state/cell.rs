@@ -34,3 +34,9 @@ pub trait StateCell: Clone + Default + Send + 'static {
 pub(super) fn coder_of<T: Element>() -> Result<CoderSpec, CoderError> {
     default_coder::<T>().map(|coder| coder.spec())
 }
+
+/// A cell as it is at first. The code that `#[derive(KeyedState)]` makes calls it.
+#[doc(hidden)]
+pub fn initial<C: StateCell>() -> C {
+    C::default()
+}

@@ -152,8 +152,16 @@ impl TimerCell for Timer {
         self.set.take()
     }
 
+    fn is_idle(&self) -> bool {
+        self.set.is_none()
+    }
+
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn time_domain(&self) -> TimeDomain {
+        self.time
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the kernel needs of a timer.
 
+use super::TimeDomain;
 use crate::Timestamp;
 
 /// When a timer fires, and what it holds until then.
@@ -24,6 +25,12 @@ pub trait TimerCell {
     /// The timer fires now and is no longer set.
     fn fire(&mut self, tag: &str) -> Option<TimerEntry>;
 
+    /// Whether no timer is set.
+    fn is_idle(&self) -> bool;
+
     /// The field's name.
     fn name(&self) -> &'static str;
+
+    /// Whose time it goes by.
+    fn time_domain(&self) -> TimeDomain;
 }

@@ -97,8 +97,16 @@ impl TimerCell for TimerFamily {
         self.set.remove(tag)
     }
 
+    fn is_idle(&self) -> bool {
+        self.set.is_empty()
+    }
+
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn time_domain(&self) -> TimeDomain {
+        self.time
     }
 }
 
