@@ -3,10 +3,14 @@
 //! A [`KeyedDoFn`](crate::KeyedDoFn) has state per transform, key and window. It is declared as a struct whose fields
 //! are cells, by `#[derive(KeyedState)]`:
 //!
-//! ```ignore
+//! ```
+//! # use purlin_derive::KeyedState;
+//! use purlin_sdk::state::{Bag, Timer, Value};
+//!
 //! #[derive(KeyedState)]
+//! # #[keyed_state(crate = "purlin_sdk")]
 //! struct Cart {
-//!     items: Bag<Item>,
+//!     items: Bag<String>,
 //!     total: Value<u64>,
 //!     #[timer(event)]
 //!     expiry: Timer,

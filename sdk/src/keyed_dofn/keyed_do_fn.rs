@@ -25,13 +25,17 @@ pub type TimerOf<D> = <<D as KeyedDoFn>::State as KeyedState>::Timer;
 /// A bundle that fails leaves no trace in state and timers. Otherwise the life cycle is that of a
 /// [`DoFn`](crate::DoFn).
 ///
-/// ```ignore
+/// ```
+/// # use purlin_derive::KeyedState;
+/// use purlin_sdk::{Emitter, KeyedDoFn, ProcessContext, Result, state::Value, testing::KeyedTester};
+///
+/// #[derive(KeyedState)]
+/// # #[keyed_state(crate = "purlin_sdk")]
+/// struct Numbered { next: Value<u64> }
+///
 /// /// Numbers the elements of each key.
 /// #[derive(Clone)]
 /// struct Number;
-///
-/// #[derive(KeyedState)]
-/// struct Numbered { next: Value<u64> }
 ///
 /// impl KeyedDoFn for Number {
 ///     type Key = String;
@@ -52,6 +56,11 @@ pub type TimerOf<D> = <<D as KeyedDoFn>::State as KeyedState>::Timer;
 ///         Ok(())
 ///     }
 /// }
+///
+/// let mut number = KeyedTester::of(Number);
+/// number.process("a".to_owned(), 5)?.process("a".to_owned(), 7)?;
+/// assert_eq!(number.main(), [("a".to_owned(), 0, 5), ("a".to_owned(), 1, 7)]);
+/// # Ok::<(), purlin_sdk::PipelineError>(())
 /// ```
 /// Source: <https://beam.apache.org/documentation/programming-guide/#state-and-timers>.
 pub trait KeyedDoFn: Clone + Send + 'static {

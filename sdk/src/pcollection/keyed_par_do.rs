@@ -20,8 +20,24 @@ use crate::{
 
 /// A keyed DoFn with what it is given: side inputs, further outputs, and how its input is to come.
 ///
-/// ```ignore
-/// let outputs = visits.par_do_keyed_with("Cart", KeyedParDo::of(Cart).side(&rates).tag(ABANDONED).time_sorted());
+/// ```
+/// # use purlin_sdk::*;
+/// # const FIRST: Tag<i64> = Tag::new("first");
+/// # #[derive(Clone)]
+/// # struct Sessions;
+/// # impl KeyedDoFn for Sessions {
+/// #     type Key = u64; type Value = i64; type Output = i64; type State = ();
+/// #     fn process(&mut self, _: &u64, x: i64, _: &mut (), _: &ProcessContext<'_>, out: &mut Emitter<'_, i64>) -> Result {
+/// #         out.emit(x); Ok(())
+/// #     }
+/// # }
+/// # let p = Pipeline::new();
+/// # let visits = p.create("Visits", [(1_u64, 2_i64)]);
+/// let limit = p.create("Limit", [30_i64]).view_as_singleton("AsSingleton");
+/// let sessions = KeyedParDo::of(Sessions).side(&limit).tag(FIRST).time_sorted();
+/// let outputs = visits.par_do_keyed_with("Sessions", sessions);
+/// let (all, first) = (outputs.main(), outputs.tagged(FIRST));
+/// # assert!(p.build().is_ok());
 /// ```
 pub struct KeyedParDo<D: KeyedDoFn> {
     dofn: D,

@@ -44,10 +44,8 @@ impl fmt::Display for TimeDomain {
 /// Before a time is set, options may be given, for that time only:
 ///
 /// ```
-/// use purlin_sdk::{Duration, Emitter, KeyedDoFn, ProcessContext, Result, state::{KeyedState, Timer, Value}};
-/// # use purlin_sdk::state::{Field, TimerCell};
-/// # #[derive(Clone)]
-/// # struct Alarm;
+/// use purlin_sdk::{Duration, ProcessContext, Result, state::Timer};
+///
 /// fn wind_up(alarm: &mut Timer, cx: &ProcessContext<'_>) -> Result {
 ///     let minute = Duration::from_minutes(1);
 ///     alarm.set(cx, cx.timestamp() + minute)?; // at this time
