@@ -16,5 +16,6 @@ pub mod sides;
 pub mod sources;
 pub mod splittable;
 pub mod support;
+pub mod triggers;
 pub mod watermarks;
 pub mod windows;

@@ -12,8 +12,12 @@ pub const SMALL_STACK: usize = 2 << 20;
 /// # Panics
 /// When `work` does.
 pub fn on_a_small_stack(work: impl FnOnce() + Send) {
+    on_a_stack_of(SMALL_STACK, work);
+}
+
+fn on_a_stack_of(bytes: usize, work: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(SMALL_STACK).spawn_scoped(scope, work);
+        let thread = std::thread::Builder::new().stack_size(bytes).spawn_scoped(scope, work);
         thread.expect("a thread can be started").join().expect("it did not panic");
     });
 }
@@ -43,7 +47,8 @@ pub fn b152_deeply_nested_composites(r: &dyn Runner) {
         }
         pc.composite("C", |pc| nest(&pc, depth - 1))
     }
-    assert_eq!(collect(r, |p| nest(&p.create("Values", [1_i64]), DEEP)), [2]);
+    // Here the program itself recurses, in frames that are large without optimisation.
+    on_a_stack_of(64 << 20, || assert_eq!(collect(r, |p| nest(&p.create("Values", [1_i64]), DEEP)), [2]));
 }
 
 /// A chain of ten thousand flattens, each with a collection more.
