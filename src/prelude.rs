@@ -6,12 +6,12 @@ pub use std::process::ExitCode;
 
 pub use crate::{
     BundleContext, BundleEmitter, CoGroupByKey, Combine, CombineFn, DoFn, DoFnError, Duration, Element,
-    Emitter, Failed, Grouped, Key, ListView, MapView, MultimapView, Outputs, PCollection, PTransform, ParDo,
-    Partition, PerWorker, Pipeline, ProcessContext, Result, Runner, SetupContext, Tag, Timestamp, View,
-    WindowInto, WithTimestamps,
+    Emitter, Failed, GroupByKey, Grouped, Key, ListView, MapView, MultimapView, Outputs, PCollection,
+    PTransform, ParDo, Partition, PerWorker, Pipeline, ProcessContext, Result, Runner, SetupContext, Tag,
+    Timestamp, View, WindowInto, WithTimestamps,
     transforms::{
         Count, Distinct, Join, Keys, KvSwap, Latest, Max, Mean, Min, Sample, Sum, ToList, Top, Values,
         float_order,
     },
-    window::{FixedWindows, GlobalWindows, Sessions, SlidingWindows, Window},
+    window::{FixedWindows, GlobalWindows, Sessions, SlidingWindows, Trigger, Window},
 };

@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 
 use purlin_sdk::{
     Duration, PipelineError, Timestamp,
-    exec::{BundleInput, Effects, Finalizer, Shard},
+    exec::{BundleInput, Effects, Finalizer, GroupState, Shard},
 };
 
 use crate::{
     BundleId, Engine, Finished, StageId,
     engine::InFlight,
     plan::Root,
-    state::{Closing, Item, held_at},
+    state::{Closing, Item},
 };
 
 impl Engine {
     /// Commits what a bundle did, or, after an error, throws it away: then the bundle is tried again or the run fails.
     /// Returns what to call now that the bundle is committed, without the engine's lock.
     pub fn commit(&mut self, finished: Finished, now: Timestamp) -> Vec<Finalizer> {
-        let Finished { id, instance, result, effects, metrics } = finished;
+        let Finished { id, instance, result, effects, metrics, keyed } = finished;
         let Some(bundle) = self.in_flight.remove(&id) else { return Vec::new() };
         metrics.add_to(&mut self.metrics.attempted);
         let stage = bundle.stage;
@@ -33,6 +33,10 @@ impl Engine {
             Ok(()) => {
                 metrics.add_to(&mut self.metrics.committed);
                 let finalizers = self.apply(id, &bundle, effects, now, &mut touched);
+                if let (Some(mut keyed), Some(n)) = (keyed, bundle.key_group) {
+                    keyed.keep();
+                    self.return_key_group(stage, n, keyed);
+                }
                 if bundle.splitting > 0 {
                     self.lingering.insert(id, bundle);
                 } else {
@@ -44,7 +48,7 @@ impl Engine {
                 finalizers
             }
             Err(error) => {
-                self.retry_or_fail(id, bundle, effects, error, now);
+                self.retry_or_fail(id, bundle, effects, keyed, error, now);
                 Vec::new()
             }
         }
@@ -61,8 +65,7 @@ impl Engine {
     ) -> Vec<Finalizer> {
         let plan = self.plan.clone();
         let stage = &plan.stages[bundle.stage.0];
-        let Effects { outputs, keyed, shards, spare_tables, windows, residuals, finalizers, view, state } =
-            effects;
+        let Effects { outputs, keyed, shards, spare_tables, windows, residuals, finalizers, view } = effects;
         for (edge, batch) in outputs {
             let edge = stage.edges[edge];
             self.deliver(edge.to, batch, edge.spread);
@@ -71,10 +74,11 @@ impl Engine {
         for batch in keyed {
             let to = stage.feeds[batch.group].to;
             let state = &mut self.stages[to.0];
-            let time = held_at(batch.batch.min_timestamp());
-            state.progress.open(time, time);
+            let item = Item { key_group: Some(batch.key_group), ..Item::elements(batch.batch) };
+            self.waiting_bytes += item.bytes;
+            state.progress.open(item.time, item.hold);
             let group = &mut state.key_groups[batch.key_group];
-            group.waiting.push((batch.batch, time));
+            group.waiting.push(item);
             if group.state.is_some() {
                 state.ready_groups.insert(batch.key_group);
                 self.ready.insert(to);
@@ -114,9 +118,6 @@ impl Engine {
         }
         if !spare_tables.is_empty() {
             self.recycle(bundle.stage, spare_tables);
-        }
-        if let (Some(keyed), Some(n)) = (state, bundle.key_group) {
-            self.return_key_group(bundle.stage, n, keyed);
         }
         if matches!(stage.root, Root::View(..)) {
             self.view_moved(bundle.stage);
@@ -163,24 +164,6 @@ impl Engine {
         spare.truncate(2 * self.config.parallelism);
     }
 
-    fn return_key_group(&mut self, id: StageId, n: usize, keyed: Box<dyn purlin_sdk::exec::KeyedState>) {
-        let state = &mut self.stages[id.0];
-        let watermark = state.progress.input();
-        let group = &mut state.key_groups[n];
-        let before = std::mem::replace(&mut group.report, keyed.report());
-        group.state = Some(keyed);
-        group.attempts = 0;
-        state.progress.holds.add(group.report.hold);
-        state.progress.holds.remove(before.hold);
-        if group.report.due < Timestamp::MAX {
-            state.due_groups.insert((group.report.due, n));
-        }
-        if group.is_ready(watermark) {
-            state.ready_groups.insert(n);
-            self.ready.insert(id);
-        }
-    }
-
     /// Stops holding the watermark for what the bundle took.
     pub(crate) fn release(&mut self, bundle: &InFlight) {
         let state = &mut self.stages[bundle.stage.0];
@@ -197,6 +180,7 @@ impl Engine {
         id: BundleId,
         bundle: InFlight,
         effects: Effects,
+        keyed: Option<Box<dyn GroupState>>,
         error: PipelineError,
         now: Timestamp,
     ) {
@@ -227,16 +211,23 @@ impl Engine {
                 self.stages[stage.0].closed.push_back(closing);
                 self.ready.insert(stage);
             }
-            BundleInput::KeyGroup { state: keyed, batches } => {
+            BundleInput::KeyGroup { batches } => {
+                let (Some(mut keyed), Some(n)) = (keyed, bundle.key_group) else { return };
+                keyed.undo();
                 let state = &mut self.stages[stage.0];
-                if let Some(group) = bundle.key_group.and_then(|n| state.key_groups.get_mut(n)) {
-                    group.state = Some(keyed);
-                    group.attempts = attempts;
-                    let times = bundle.batches.into_iter().map(|(time, _)| time);
-                    group.waiting.splice(0..0, batches.into_iter().zip(times));
-                    state.ready_groups.extend(bundle.key_group);
-                    self.ready.insert(stage);
-                }
+                let items = batches.into_iter().zip(bundle.batches).map(|(batch, (time, hold))| Item {
+                    time,
+                    hold,
+                    key_group: Some(n),
+                    ..Item::elements(batch)
+                });
+                state.key_groups[n].waiting.splice(0..0, items);
+                self.return_key_group(stage, n, keyed);
+                let state = &mut self.stages[stage.0];
+                state.key_groups[n].attempts = attempts;
+                // Its bundle is owed also when it was for a time that had come.
+                state.ready_groups.insert(n);
+                self.ready.insert(stage);
             }
         }
     }

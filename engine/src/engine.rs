@@ -37,6 +37,10 @@ pub struct Engine {
     pub(crate) paused: BTreeSet<StageId>,
     /// When parked elements are due, and where they are.
     pub(crate) wakes: BTreeSet<(Timestamp, StageId)>,
+    /// When key groups at rest want a bundle in processing time.
+    pub(crate) clock_wakes: BTreeSet<(Timestamp, StageId, usize)>,
+    /// Processing time as far as it is known.
+    pub(crate) now: Timestamp,
     pub(crate) in_flight: HashMap<BundleId, InFlight>,
     /// Bundles that are committed while another thread still splits them: they hold the watermark until it is done.
     pub(crate) lingering: HashMap<BundleId, InFlight>,
@@ -114,10 +118,14 @@ impl Engine {
                     state.progress.holds.add(end);
                 }
                 Root::KeyGroups(factory) => {
-                    for _ in 0..factory.key_groups(env.parallelism) {
-                        let Some(keyed) = factory.keyed_state() else { break };
+                    let groups = factory.key_groups(env.parallelism);
+                    for n in 0..groups {
+                        let Some(keyed) = factory.keyed_state(n, groups) else { break };
                         let group = KeyGroup::new(keyed);
                         state.progress.holds.add(group.report.hold);
+                        if group.report.due < Timestamp::MAX {
+                            state.due_groups.insert((group.report.due, n));
+                        }
                         state.key_groups.push(group);
                     }
                 }
@@ -134,6 +142,8 @@ impl Engine {
             ready,
             paused: BTreeSet::new(),
             wakes: BTreeSet::new(),
+            clock_wakes: BTreeSet::new(),
+            now: Timestamp::MIN,
             in_flight: HashMap::new(),
             lingering: HashMap::new(),
             metrics: MetricsSnapshot::default(),
@@ -260,7 +270,9 @@ impl Engine {
             // A restriction can be a lot of work, so each is a bundle of its own.
             Root::Splittable => 1,
             // Elements that are to be spread come in pieces, so that all workers get some.
-            _ if spread && self.config.parallelism > 1 => batch.len().div_ceil(2 * self.config.parallelism),
+            _ if spread && self.config.parallelism > 1 && !self.streams.are_there() => {
+                batch.len().div_ceil(2 * self.config.parallelism)
+            }
             _ => batch.len(),
         };
         let mut pieces = Vec::new();
@@ -289,6 +301,12 @@ impl Engine {
 
     /// Makes parked work ready that is due at `now`.
     pub(crate) fn unpark(&mut self, now: Timestamp) {
+        self.now = self.now.max(now);
+        while let Some((_, stage, n)) = self.clock_wakes.first().copied().filter(|(at, ..)| *at <= now) {
+            self.clock_wakes.pop_first();
+            self.stages[stage.0].ready_groups.insert(n);
+            self.ready.insert(stage);
+        }
         while let Some((_, stage)) = self.wakes.first().copied().filter(|(at, _)| *at <= now) {
             self.wakes.pop_first();
             let state = &mut self.stages[stage.0];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use purlin_sdk::{
     ManualClock, PipelineError, Timestamp,
     batch::{AnyBatch, BATCH_SIZE},
-    exec::{BundleCx, BundleInput, Effects, SdfLimits, Shard, ViewSnapshot},
+    exec::{BundleCx, BundleInput, Effects, GroupState, SdfLimits, Shard, ViewSnapshot},
 };
 
 use crate::{
@@ -23,6 +23,7 @@ struct Draft {
     attempts: u32,
     views: ViewSnapshot,
     key_group: Option<usize>,
+    keyed: Option<Box<dyn GroupState>>,
 }
 
 impl Engine {
@@ -61,9 +62,11 @@ impl Engine {
         }
     }
 
-    /// When parked work is due.
+    /// When parked work or a timer is due in processing time.
     pub fn next_wake(&self) -> Option<Timestamp> {
-        self.wakes.first().map(|(at, _)| *at)
+        let parked = self.wakes.first().map(|(at, _)| *at);
+        let timers = self.clock_wakes.first().map(|(at, ..)| *at);
+        parked.into_iter().chain(timers).min()
     }
 
     /// Whether a bundle could be handed out at once.
@@ -175,28 +178,52 @@ impl Engine {
     }
 
     fn draft_key_group(&mut self, id: StageId) -> Option<Draft> {
+        while let Some(n) = self.pick_key_group(id) {
+            let reached = self.reached(id);
+            let group = &mut self.stages[id.0].key_groups[n];
+            let waiting = std::mem::take(&mut group.waiting);
+            let mut views = ViewSnapshot::default();
+            let items = if self.plan.stages[id.0].views.is_empty() {
+                waiting
+            } else {
+                waiting.into_iter().filter_map(|item| self.take_ready(id, item, &mut views)).collect()
+            };
+            let group = &mut self.stages[id.0].key_groups[n];
+            if items.is_empty() && !group.is_due(reached) {
+                continue;
+            }
+            let Some(keyed) = group.state.take() else { continue };
+            let attempts = group.attempts;
+            self.clock_wakes.remove(&(group.report.due_clock, id, n));
+            self.look_at_sides(id, keyed.side_windows(reached.watermark, reached.now), &mut views);
+            let batches: Vec<_> = items.iter().map(|item| (item.time, item.hold)).collect();
+            let bytes: usize = items.iter().map(|item| item.bytes).sum();
+            self.waiting_bytes -= bytes.min(self.waiting_bytes);
+            let input = BundleInput::KeyGroup { batches: items.into_iter().map(|item| item.batch).collect() };
+            // What it will emit is held by the state's own hold until the commit.
+            let hold = batches.iter().map(|b| b.1).min().unwrap_or(Timestamp::MAX);
+            return Some(Draft {
+                input,
+                batches,
+                hold,
+                attempts,
+                views,
+                key_group: Some(n),
+                keyed: Some(keyed),
+            });
+        }
+        None
+    }
+
+    /// A key group that may be ready, no longer counted among those.
+    fn pick_key_group(&mut self, id: StageId) -> Option<usize> {
         let state = &mut self.stages[id.0];
         let n = match self.chooser.pick(state.ready_groups.len().max(1)) {
             0 => *state.ready_groups.first()?,
             n => *state.ready_groups.iter().nth(n)?,
         };
         state.ready_groups.remove(&n);
-        let group = &mut state.key_groups[n];
-        let keyed = group.state.take()?;
-        let waiting = std::mem::take(&mut group.waiting);
-        let batches: Vec<_> = waiting.iter().map(|(_, time)| (*time, *time)).collect();
-        let hold = batches.iter().map(|b| b.1).min().unwrap_or(Timestamp::MAX);
-        let input =
-            BundleInput::KeyGroup { state: keyed, batches: waiting.into_iter().map(|(b, _)| b).collect() };
-        // What it will emit is held by the state's own hold until the commit.
-        Some(Draft {
-            input,
-            batches,
-            hold,
-            attempts: group.attempts,
-            views: ViewSnapshot::default(),
-            key_group: Some(n),
-        })
+        Some(n)
     }
 
     fn draft_elements(&mut self, id: StageId, most_items: usize) -> Option<Draft> {
@@ -204,6 +231,8 @@ impl Engine {
         let waiting: usize = self.stages[id.0].queue.iter().map(|i| i.batch.len()).sum();
         let mut room = if most_items == 1 {
             1
+        } else if self.streams.are_there() {
+            waiting
         } else {
             let free = self.config.parallelism.saturating_sub(self.in_flight.len());
             self.chooser.bundle_size(waiting, self.plan.stages[id.0].least_bundle, free)
@@ -232,7 +261,9 @@ impl Engine {
             };
             if let Some(mut item) = item {
                 room = room.saturating_sub(item.batch.len());
-                if let Some(order) = self.chooser.order(item.batch.len()) {
+                if !self.streams.are_there()
+                    && let Some(order) = self.chooser.order(item.batch.len())
+                {
                     item.batch.permute(&order);
                 }
                 items.push(item);
@@ -252,6 +283,7 @@ impl Engine {
             attempts,
             views: snapshot,
             key_group: None,
+            keyed: None,
         })
     }
 
@@ -280,7 +312,8 @@ impl Engine {
     fn start(&mut self, id: StageId, draft: Draft) -> Task {
         let plan = self.plan.clone();
         let stage = &plan.stages[id.0];
-        let Draft { input, batches, hold, attempts, views, key_group } = draft;
+        let Draft { input, batches, hold, attempts, views, key_group, keyed } = draft;
+        let reached = self.reached(id);
         let mut effects = Effects::default();
         let mut shards_of = Vec::new();
         let mut group_watermarks = Vec::new();
@@ -305,6 +338,10 @@ impl Engine {
         let mut cx = BundleCx::new(self.env.clone(), effects);
         let watermark = state.progress.input();
         cx.watermark = (watermark > Timestamp::MIN).then_some(watermark);
+        cx.output_watermark = state.progress.output();
+        cx.now = reached.now;
+        cx.synchronized = reached.synchronized;
+        *cx.keyed() = keyed;
         cx.group_watermarks = group_watermarks;
         cx.views = views;
         cx.draining = self.draining;
@@ -316,7 +353,7 @@ impl Engine {
         state.running += 1;
         let bundle = BundleId(self.next_bundle);
         self.next_bundle += 1;
-        let backup = if self.config.retries > attempts { input.copy() } else { None };
+        let backup = (self.config.retries > attempts).then(|| input.copy());
         let in_flight = InFlight {
             stage: id,
             hold,
@@ -361,6 +398,7 @@ impl Draft {
             attempts,
             views: ViewSnapshot::default(),
             key_group: None,
+            keyed: None,
         }
     }
 }

@@ -17,6 +17,7 @@ mod commit;
 mod config;
 mod engine;
 mod issue;
+mod key_groups;
 mod plan;
 mod progress;
 mod side;

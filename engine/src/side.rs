@@ -57,7 +57,7 @@ impl Engine {
         let stage = &plan.stages[id.0];
         let mut seen: HashMap<Window, Readiness> = HashMap::new();
         let mut late = 0;
-        let Item { mut batch, time, hold, attempts, bytes } = item;
+        let Item { mut batch, time, hold, attempts, bytes, key_group } = item;
         // Each of an element's windows waits, and is too late, for itself.
         batch.explode();
         let mut verdicts = Vec::with_capacity(batch.len());
@@ -77,7 +77,7 @@ impl Engine {
             });
         }
         if verdicts.iter().all(|v| *v == Readiness::Ready) {
-            return Some(Item { batch, time, hold, attempts, bytes });
+            return Some(Item { batch, time, hold, attempts, bytes, key_group });
         }
         let waiting_or_gone = batch.partition(&mut |_, i| verdicts[i] == Readiness::Ready);
         let rest: Vec<Readiness> = verdicts.iter().filter(|v| **v != Readiness::Ready).copied().collect();
@@ -90,13 +90,13 @@ impl Engine {
         let state = &mut self.stages[id.0];
         let mut ready = None;
         if !batch.is_empty() {
-            let item = Item { attempts, ..Item::elements(batch) };
+            let item = Item { attempts, key_group, ..Item::elements(batch) };
             state.progress.open(item.time, item.hold);
             self.waiting_bytes += item.bytes;
             ready = Some(item);
         }
         if !waiting.is_empty() {
-            let item = Item { attempts, ..Item::elements(waiting) };
+            let item = Item { attempts, key_group, ..Item::elements(waiting) };
             state.progress.open(item.time, item.hold);
             self.waiting_bytes += item.bytes;
             state.blocked.push(item);
@@ -104,6 +104,14 @@ impl Engine {
         state.progress.close(time, hold);
         self.waiting_bytes -= bytes.min(self.waiting_bytes);
         ready
+    }
+
+    /// Notes in `snapshot` the side inputs of a stage for what happens in `windows` without an element: timers. They
+    /// were ready when the timers were set.
+    pub(crate) fn look_at_sides(&self, id: StageId, windows: Vec<Window>, snapshot: &mut ViewSnapshot) {
+        for window in windows {
+            self.ready_in(&self.plan.stages[id.0], &window, snapshot);
+        }
     }
 
     /// Whether all side inputs of a stage are ready for a main element in `window`; those that are go into `snapshot`.
@@ -143,8 +151,18 @@ impl Engine {
         for (i, stage) in plan.stages.iter().enumerate() {
             if stage.views.iter().any(|(_, view)| *view == id) && !self.stages[i].blocked.is_empty() {
                 let state = &mut self.stages[i];
-                let blocked = std::mem::take(&mut state.blocked);
-                state.queue.extend(blocked);
+                for item in std::mem::take(&mut state.blocked) {
+                    match item.key_group {
+                        None => state.queue.push_back(item),
+                        Some(n) => {
+                            let group = &mut state.key_groups[n];
+                            group.waiting.push(item);
+                            if group.state.is_some() {
+                                state.ready_groups.insert(n);
+                            }
+                        }
+                    }
+                }
                 self.ready.insert(StageId(i));
             }
         }

@@ -4,6 +4,6 @@ mod groups;
 mod item;
 mod stage;
 
-pub(crate) use groups::{Closing, KeyGroup};
+pub(crate) use groups::{Closing, KeyGroup, Reached};
 pub(crate) use item::{Item, held_at};
 pub(crate) use stage::StageState;

@@ -8,7 +8,7 @@ use std::{
 
 use purlin_sdk::{
     PipelineError,
-    exec::{BundleControl, BundleCx, BundleInput, Effects, RunEnv, StageInstance},
+    exec::{BundleControl, BundleCx, BundleInput, Effects, GroupState, RunEnv, StageInstance},
     metrics::BundleMetrics,
 };
 
@@ -59,12 +59,12 @@ impl Task {
                 }
             }
         });
-        let (effects, metrics) = cx.into_effects();
+        let (effects, metrics, keyed) = cx.into_effects();
         let (instance, result) = match result {
             Ok(instance) => (Some(instance), Ok(())),
             Err(error) => (None, Err(error)),
         };
-        Finished { id, instance, result, effects, metrics }
+        Finished { id, instance, result, effects, metrics, keyed }
     }
 }
 
@@ -92,13 +92,20 @@ impl fmt::Debug for Task {
 }
 
 /// What came of a bundle.
-#[derive(Debug)]
 pub struct Finished {
     pub(crate) id: BundleId,
     pub(crate) instance: Option<StageInstance>,
     pub(crate) result: Result<(), PipelineError>,
     pub(crate) effects: Effects,
     pub(crate) metrics: BundleMetrics,
+    /// The key group's state that it had.
+    pub(crate) keyed: Option<Box<dyn GroupState>>,
+}
+
+impl fmt::Debug for Finished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bundle {}: {:?}", self.id.0, self.result)
+    }
 }
 
 impl Finished {

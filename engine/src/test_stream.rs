@@ -45,6 +45,12 @@ impl Streams {
         self.clock.as_ref()
     }
 
+    /// Whether there is any. Then bundles are not cut: what comes as one event stays together, so that a test can say
+    /// which panes it sees.
+    pub(crate) fn are_there(&self) -> bool {
+        !self.streams.is_empty()
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         self.streams.iter().all(|s| s.over)
     }

@@ -96,17 +96,4 @@ impl Engine {
             }
         }
     }
-
-    /// Makes key groups ready whose time has come.
-    pub(crate) fn wake_key_groups(&mut self, id: StageId) {
-        let state = &mut self.stages[id.0];
-        let watermark = state.progress.input();
-        while let Some((_, group)) = state.due_groups.first().copied().filter(|(due, _)| *due < watermark) {
-            state.due_groups.pop_first();
-            if state.key_groups[group].is_ready(watermark) {
-                state.ready_groups.insert(group);
-                self.ready.insert(id);
-            }
-        }
-    }
 }

@@ -10,6 +10,7 @@ mod with_timestamps;
 
 pub use co_group::CoGroupByKey;
 pub use combine::Combine;
+pub use group_by_key::GroupByKey;
 pub use partition::Partition;
 pub use window_into::WindowInto;
 pub use with_timestamps::WithTimestamps;

@@ -31,7 +31,7 @@ pub mod window;
 
 pub use clock::{Clock, ClockRef, ManualClock, SystemClock};
 pub use combine::CombineFn;
-pub use core::{CoGroupByKey, Combine, Partition, WindowInto, WithTimestamps};
+pub use core::{CoGroupByKey, Combine, GroupByKey, Partition, WindowInto, WithTimestamps};
 pub use dofn::{
     BundleContext, BundleEmitter, DoFn, Emitter, Failed, PerWorker, ProcessContext, SetupContext, Tag,
 };

@@ -12,5 +12,8 @@ pub use result::{DistributionValue, GaugeValue, MetricValue, Metrics, MetricsSna
 /// Counts elements that came too late for their window, on each grouping.
 pub const DROPPED_DUE_TO_LATENESS: &str = "dropped_due_to_lateness";
 
+/// Counts elements for a window that its trigger had closed, on each grouping.
+pub const DROPPED_DUE_TO_CLOSED_WINDOW: &str = "dropped_due_to_closed_window";
+
 /// Counts elements that a window function put into no window.
 pub const ELEMENTS_IN_NO_WINDOW: &str = "elements_in_no_window";

@@ -5,6 +5,7 @@
 //!
 //! Source: <https://beam.apache.org/documentation/programming-guide/#windowing>.
 
+mod accumulation;
 mod custom;
 mod fixed;
 mod global;
@@ -15,8 +16,10 @@ mod sessions;
 mod sliding;
 mod strategy;
 mod timestamp_combiner;
+mod trigger;
 mod window_fn;
 
+pub use accumulation::{AccumulationMode, ClosingBehavior, OnTimeBehavior, ValueKind};
 pub use custom::CustomWindow;
 pub use fixed::FixedWindows;
 pub use global::GlobalWindows;
@@ -27,4 +30,6 @@ pub use sessions::Sessions;
 pub use sliding::SlidingWindows;
 pub use strategy::WindowingStrategy;
 pub use timestamp_combiner::TimestampCombiner;
+pub(crate) use trigger::Node as TriggerNode;
+pub use trigger::Trigger;
 pub use window_fn::{AssignContext, MergedWindow, WindowFn, WindowFnSpec};

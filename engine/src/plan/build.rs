@@ -1,6 +1,9 @@
 //! Cutting a graph into stages.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use purlin_sdk::{
     BuildError, BuildErrors, Step,
@@ -83,12 +86,16 @@ impl Planner<'_> {
                 self.cross(&inputs, stage, new_batch, node, true);
             }
             Op::Group(factory) => {
-                let root = match factory.keyed_state() {
+                let root = match factory.keyed_state(0, 1) {
                     Some(_) => Root::KeyGroups(factory.clone()),
                     None => Root::Group(factory.clone()),
                 };
+                let synchronized = factory.is_synchronized();
                 let stage = self.root(node, root, SlotKind::GroupRoot(factory.clone()));
                 self.feed(&inputs, stage, node, |n| SlotKind::GroupCollector(factory.clone(), n));
+                if synchronized {
+                    self.plan.stages[stage.0].keyed_upstream = self.keyed_upstream(stage);
+                }
             }
             Op::View(factory) => {
                 let strategy = self.graph.collections[node.inputs[0].0].strategy.clone();
@@ -107,6 +114,19 @@ impl Planner<'_> {
                 self.cross(&[paired], stage, &(Arc::new(move || typed.items()) as NewBatch), node, true);
             }
         }
+    }
+
+    /// All stages with key groups that `stage` hangs on.
+    fn keyed_upstream(&self, stage: StageId) -> Vec<StageId> {
+        let stages = &self.plan.stages;
+        let mut seen = BTreeSet::new();
+        let mut open = stages[stage.0].upstream.clone();
+        while let Some(id) = open.pop() {
+            if seen.insert(id) {
+                open.extend(&stages[id.0].upstream);
+            }
+        }
+        seen.into_iter().filter(|id| matches!(stages[id.0].root, Root::KeyGroups(_))).collect()
     }
 
     /// Begins a stage with the slot that `node`'s outputs come from.
@@ -129,6 +149,7 @@ impl Planner<'_> {
             edges: Vec::new(),
             feeds: Vec::new(),
             upstream: Vec::new(),
+            keyed_upstream: Vec::new(),
             views,
             least_bundle: if matches!(node.op, Op::Redistribute(_)) { 1 } else { BATCH_SIZE },
             step: node.step.clone(),

@@ -37,6 +37,8 @@ pub(crate) struct Stage {
     pub(crate) feeds: Vec<Feed>,
     /// The stages whose watermarks bound this one's.
     pub(crate) upstream: Vec<StageId>,
+    /// All stages with key groups before it, where its trigger waits for them.
+    pub(crate) keyed_upstream: Vec<StageId>,
     /// The views that its root looks at.
     pub(crate) views: Vec<(Arc<str>, StageId)>,
     /// Bundles smaller than this are not worth being spread over workers; one where it was asked to spread elements.

@@ -20,6 +20,8 @@ pub(crate) struct Item {
     pub(crate) attempts: u32,
     /// Roughly how much memory it takes.
     pub(crate) bytes: usize,
+    /// The key group that it is for.
+    pub(crate) key_group: Option<usize>,
 }
 
 impl Item {
@@ -27,7 +29,7 @@ impl Item {
     pub(crate) fn elements(batch: AnyBatch) -> Item {
         let time = held_at(batch.min_timestamp());
         let bytes = batch.bytes();
-        Item { batch, time, hold: time, attempts: 0, bytes }
+        Item { batch, time, hold: time, attempts: 0, bytes, key_group: None }
     }
 
     /// The rest of a restriction.

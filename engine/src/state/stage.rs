@@ -12,7 +12,7 @@ use purlin_sdk::{
 };
 
 use super::{Closing, Item, KeyGroup};
-use crate::progress::Progress;
+use crate::progress::{Progress, Times};
 
 /// What waits at a stage, and what it has gathered.
 pub(crate) struct StageState {
@@ -42,6 +42,8 @@ pub(crate) struct StageState {
     pub(crate) ready_groups: BTreeSet<usize>,
     /// Key groups by the watermark above which they want a bundle.
     pub(crate) due_groups: BTreeSet<(Timestamp, usize)>,
+    /// When key groups want a bundle in processing time, also those that have one.
+    pub(crate) clocks: Times,
     /// A view's windows that were built.
     pub(crate) values: HashMap<Window, ViewValue>,
     /// A view's windows below this are gone.
@@ -65,6 +67,7 @@ impl StageState {
             key_groups: Vec::new(),
             ready_groups: BTreeSet::new(),
             due_groups: BTreeSet::new(),
+            clocks: Times::default(),
             values: HashMap::new(),
             values_from: Timestamp::MIN,
         }

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{BundleControl, Effects, ViewSnapshot};
+use super::{BundleControl, Effects, GroupState, ViewSnapshot};
 use crate::{Phase, Timestamp, clock::ClockRef, metrics::BundleMetrics};
 
 /// What stays the same for a whole run.
@@ -60,6 +60,12 @@ pub struct BundleCx {
     pub env: Arc<RunEnv>,
     /// The stage's input watermark before the bundle; nothing before there was one.
     pub watermark: Option<Timestamp>,
+    /// The stage's output watermark before the bundle: what it emits behind this is late where it goes.
+    pub output_watermark: Timestamp,
+    /// Processing time when the bundle was handed out.
+    pub now: Timestamp,
+    /// All groupings upstream have done what was due in processing time before this.
+    pub synchronized: Timestamp,
     /// For each grouping that this stage feeds, in the stage's order: the grouping's input watermark.
     pub group_watermarks: Vec<Timestamp>,
     /// Side inputs that are ready.
@@ -71,6 +77,7 @@ pub struct BundleCx {
     /// What other threads may ask of the bundle.
     pub control: Arc<BundleControl>,
     effects: RefCell<Effects>,
+    keyed: RefCell<Option<Box<dyn GroupState>>>,
     metrics: BundleMetrics,
     at: Cell<Option<(usize, Phase)>>,
     depth: Cell<u32>,
@@ -84,12 +91,16 @@ impl BundleCx {
         BundleCx {
             env,
             watermark: None,
+            output_watermark: Timestamp::MIN,
+            now: Timestamp::MIN,
+            synchronized: Timestamp::MAX,
             group_watermarks: Vec::new(),
             views: ViewSnapshot::default(),
             draining: false,
             limits: SdfLimits::default(),
             control: Arc::new(BundleControl::default()),
             effects: RefCell::new(effects),
+            keyed: RefCell::new(None),
             metrics: BundleMetrics::default(),
             at: Cell::new(None),
             depth: Cell::new(0),
@@ -101,6 +112,11 @@ impl BundleCx {
     /// What the bundle did so far.
     pub fn effects(&self) -> RefMut<'_, Effects> {
         self.effects.borrow_mut()
+    }
+
+    /// The state of the key group that the bundle is for. It lies here, so that it is not lost when user code panics.
+    pub fn keyed(&self) -> RefMut<'_, Option<Box<dyn GroupState>>> {
+        self.keyed.borrow_mut()
     }
 
     /// The bundle's metrics.
@@ -117,9 +133,9 @@ impl BundleCx {
         self.claims.set(self.claims.get().saturating_add(n));
     }
 
-    /// Everything that the bundle did.
-    pub fn into_effects(self) -> (Effects, BundleMetrics) {
-        (self.effects.into_inner(), self.metrics)
+    /// Everything that the bundle did, and the key group's state that it had.
+    pub fn into_effects(self) -> (Effects, BundleMetrics, Option<Box<dyn GroupState>>) {
+        (self.effects.into_inner(), self.metrics, self.keyed.into_inner())
     }
 
     /// Counts elements that a source emitted.

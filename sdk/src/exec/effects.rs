@@ -5,7 +5,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use super::{AnyTable, KeyedState, Shard, ViewValue};
+use super::{AnyTable, Shard, ViewValue};
 use crate::{Duration, Phase, PipelineError, Result, Step, Timestamp, batch::AnyBatch, window::Window};
 
 /// A callback that runs once the bundle is committed.
@@ -61,8 +61,6 @@ pub struct Effects {
     pub finalizers: Vec<Finalizer>,
     /// A side input that was built.
     pub view: Option<ViewValue>,
-    /// A key group's state, on its way back.
-    pub state: Option<Box<dyn KeyedState>>,
 }
 
 impl fmt::Debug for Effects {

@@ -5,23 +5,27 @@
 //! When the watermark passes a window, the engine takes the window's table out of every shard and one bundle merges
 //! and emits them. Nothing is sent to an owner of the key, no key has a timer, and closing a window is one sweep.
 //!
-//! **Windows that merge** need all of a key in one place: elements go to key groups, each with one state that is in at
-//! most one bundle at a time.
+//! **All other groupings** (windows that merge, triggers, allowed lateness) need all of a key in one place: elements go to
+//! key groups, each with one state that is in at most one bundle at a time.
 
 mod collector;
 mod fold;
 mod key_law;
 mod keyed;
-mod merging;
+mod machine;
 mod op;
+mod pane;
+mod paned_root;
+mod panes;
 mod root;
 mod table;
 
-pub use keyed::{KeyedReport, KeyedState, key_group_of};
+pub use keyed::{GroupState, KeyedReport, key_group_of};
 pub use op::GroupFactory;
 pub use table::{AnyTable, Shard};
 
 pub(super) use collector::Collector;
 pub(crate) use fold::{CombineFold, Fold, ListFold};
+pub(crate) use keyed::{KeyedCollector, key_groups};
 pub(crate) use op::GroupOp;
 pub(super) use table::{WindowTable, WindowTables};

@@ -146,7 +146,7 @@ impl Harness {
         }
         self.instance = Some(instance);
         let end = BundleEnd { claims: cx.claims() };
-        let (mut effects, metrics) = cx.into_effects();
+        let (mut effects, metrics, _) = cx.into_effects();
         metrics.add_to(&mut self.metrics);
         self.finalizers.append(&mut effects.finalizers);
         for (edge, batch) in std::mem::take(&mut effects.outputs) {

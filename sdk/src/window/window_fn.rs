@@ -67,6 +67,13 @@ pub trait WindowFn: fmt::Debug + Send + Sync + 'static {
         })
     }
 
+    /// The timestamp that a result made of an element at `ts` in `window` may have, for
+    /// [`TimestampCombiner::EarliestTransformed`](super::TimestampCombiner::EarliestTransformed): by default `ts` itself.
+    /// It must not lie before `ts`. Source: Beam's `WindowFn.getOutputTime`.
+    fn output_time(&self, ts: Timestamp, _window: &Window) -> Timestamp {
+        ts
+    }
+
     /// What is wrong with the parameters, in words for a build error.
     ///
     /// # Errors

@@ -9,16 +9,23 @@ use crate::{
     Element, Key, Step, Timestamp,
     batch::{BATCH_SIZE, Batch, ErasedBatch, Row},
     exec::{BundleCx, Downstream, Kernel, KernelResult, KeyedBatch},
+    window::Window,
 };
 
 /// The state of one key group of one transform.
-pub trait KeyedState: Send {
+pub trait GroupState: Send {
     /// The typed state, for its kernel.
     fn as_any(&mut self) -> &mut dyn Any;
-    /// A copy, to try a bundle again with.
-    fn copy(&self) -> Box<dyn KeyedState>;
     /// What the engine must know of it.
     fn report(&self) -> KeyedReport;
+    /// Forgets what the bundle did that failed. Only asked for where bundles may be tried again.
+    fn undo(&mut self);
+    /// The bundle is done and can no more be undone.
+    fn keep(&mut self);
+    /// The windows of keys whose time has come: what the kernel will do for them may read side inputs.
+    fn side_windows(&self, _watermark: Timestamp, _now: Timestamp) -> Vec<Window> {
+        Vec::new()
+    }
 }
 
 /// What the engine must know of a key group's state.
@@ -28,6 +35,20 @@ pub struct KeyedReport {
     pub hold: Timestamp,
     /// It wants a bundle once the input watermark is above this.
     pub due: Timestamp,
+    /// It wants a bundle once processing time reaches this.
+    pub due_clock: Timestamp,
+    /// It wants a bundle once all groupings upstream have done what was due in processing time up to this.
+    pub due_synchronized: Timestamp,
+}
+
+impl KeyedReport {
+    /// A state that holds nothing and wants nothing.
+    pub const IDLE: KeyedReport = KeyedReport {
+        hold: Timestamp::MAX,
+        due: Timestamp::MAX,
+        due_clock: Timestamp::MAX,
+        due_synchronized: Timestamp::MAX,
+    };
 }
 
 /// The key group, of `groups`, that `key` belongs to. The same in every process.
@@ -38,7 +59,7 @@ pub fn key_group_of<K: Key>(key: &K, groups: usize) -> usize {
 }
 
 /// The end of a stage that feeds key groups.
-pub(super) struct KeyedCollector<K: Key, V: Element> {
+pub(crate) struct KeyedCollector<K: Key, V: Element> {
     group: usize,
     groups: usize,
     law: KeyLaw<K>,
@@ -46,7 +67,7 @@ pub(super) struct KeyedCollector<K: Key, V: Element> {
 }
 
 impl<K: Key, V: Element> KeyedCollector<K, V> {
-    pub(super) fn new(step: Step, group: usize) -> KeyedCollector<K, V> {
+    pub(crate) fn new(step: Step, group: usize) -> KeyedCollector<K, V> {
         KeyedCollector { group, groups: 0, law: KeyLaw::new(step), buckets: Vec::new() }
     }
 }

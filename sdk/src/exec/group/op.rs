@@ -3,9 +3,11 @@
 use std::{marker::PhantomData, sync::Arc};
 
 use super::{
-    Collector, Fold, KeyedState, Shard, WindowTables,
-    keyed::{KeyedCollector, key_groups},
-    merging::{MergingRoot, MergingState},
+    Collector, Fold, GroupState, Shard, WindowTables,
+    keyed::{KeyedCollector, key_group_of, key_groups},
+    machine::TriggerMachine,
+    paned_root::PanedRoot,
+    panes::Panes,
     root::WindowRoot,
 };
 use crate::{
@@ -26,14 +28,18 @@ pub trait GroupFactory: Send + Sync {
     fn root(&self, spec: &KernelSpec) -> Box<dyn Kernel>;
     /// What a worker gathers into; nothing when the grouping has key groups.
     fn shard(&self) -> Option<Box<dyn Shard>>;
-    /// The state of a new key group; nothing when the grouping has shards.
-    fn keyed_state(&self) -> Option<Box<dyn KeyedState>>;
+    /// The state of key group `n` of `groups` at the start; nothing when the grouping has shards.
+    fn keyed_state(&self, n: usize, groups: usize) -> Option<Box<dyn GroupState>>;
     /// How many key groups there are in a run with this parallelism.
     fn key_groups(&self, parallelism: usize) -> usize {
         key_groups(parallelism)
     }
-    /// Whether the global window fires when nothing came.
+    /// Whether the global window of a grouping with shards fires when nothing came.
     fn fires_when_empty(&self) -> bool;
+    /// Whether its trigger waits for what groupings upstream do in processing time.
+    fn is_synchronized(&self) -> bool {
+        false
+    }
     /// The same grouping with the named CombineFn whose configuration `payload` is; nothing when it has none that is
     /// registered.
     ///
@@ -50,6 +56,7 @@ pub(crate) struct GroupOp<K: Key, F: Fold> {
     strategy: Arc<WindowingStrategy>,
     default_key: Option<K>,
     coder: CoderSlot<(K, F::Output)>,
+    late: Option<CoderSlot<(K, F::Input)>>,
     key: PhantomData<fn() -> K>,
 }
 
@@ -59,9 +66,15 @@ impl<K: Key, F: Fold> GroupOp<K, F> {
         strategy: WindowingStrategy,
         default_key: Option<K>,
         coder: CoderSlot<(K, F::Output)>,
+        late: Option<CoderSlot<(K, F::Input)>>,
     ) -> GroupOp<K, F> {
         let strategy = Arc::new(strategy);
-        GroupOp { fold: Proto::new(fold), strategy, default_key, coder, key: PhantomData }
+        GroupOp { fold: Proto::new(fold), strategy, default_key, coder, late, key: PhantomData }
+    }
+
+    /// Whether it gathers in shards, where the data are. Late elements that are wanted back are known by key only.
+    fn has_shards(&self) -> bool {
+        self.strategy.is_plain() && self.late.is_none()
     }
 }
 
@@ -71,34 +84,46 @@ impl<K: Key, F: Fold> GroupFactory for GroupOp<K, F> {
     }
 
     fn collector(&self, spec: &KernelSpec, group: usize) -> Box<dyn Kernel> {
-        if self.strategy.needs_merging() {
-            Box::new(KeyedCollector::<K, F::Input>::new(spec.step.clone(), group))
-        } else {
+        if self.has_shards() {
             Box::new(Collector::<K, F>::new(spec.step.clone(), group, self.strategy.allowed_lateness))
+        } else {
+            Box::new(KeyedCollector::<K, F::Input>::new(spec.step.clone(), group))
         }
     }
 
     fn root(&self, spec: &KernelSpec) -> Box<dyn Kernel> {
-        if self.strategy.needs_merging() {
-            Box::new(MergingRoot::new(&spec.step, self.fold.get(), self.strategy.clone(), &self.coder))
-        } else {
-            Box::new(WindowRoot::new(&spec.step, self.fold.get(), self.default_key.clone(), &self.coder))
+        let (fold, default_key) = (self.fold.get(), self.default_key.clone());
+        if self.has_shards() {
+            return Box::new(WindowRoot::new(&spec.step, fold, default_key, &self.coder));
         }
+        let strategy = self.strategy.clone();
+        Box::new(PanedRoot::new(&spec.step, fold, strategy, default_key, &self.coder, self.late.as_ref()))
     }
 
     fn shard(&self) -> Option<Box<dyn Shard>> {
-        (!self.strategy.needs_merging()).then(|| {
+        self.has_shards().then(|| {
             let tables = WindowTables::<K, F>::new(self.fold.get(), self.strategy.timestamp_combiner);
             Box::new(tables) as Box<dyn Shard>
         })
     }
 
-    fn keyed_state(&self) -> Option<Box<dyn KeyedState>> {
-        self.strategy.needs_merging().then(|| Box::new(MergingState::<K, F>::new()) as Box<dyn KeyedState>)
+    fn keyed_state(&self, n: usize, groups: usize) -> Option<Box<dyn GroupState>> {
+        if self.has_shards() {
+            return None;
+        }
+        let mut panes = Panes::<K, F>::new();
+        if let Some(key) = self.default_key.as_ref().filter(|key| key_group_of(*key, groups) == n) {
+            panes.open(key.clone(), &self.strategy, &TriggerMachine::new(&self.strategy.trigger));
+        }
+        Some(Box::new(panes))
     }
 
     fn fires_when_empty(&self) -> bool {
-        self.default_key.is_some()
+        self.default_key.is_some() && self.has_shards()
+    }
+
+    fn is_synchronized(&self) -> bool {
+        TriggerMachine::new(&self.strategy.trigger).is_synchronized()
     }
 
     fn with_payload(&self, payload: &serde_json::Value) -> crate::Result<Option<Arc<dyn GroupFactory>>> {
@@ -108,6 +133,7 @@ impl<K: Key, F: Fold> GroupFactory for GroupOp<K, F> {
             strategy: self.strategy.clone(),
             default_key: self.default_key.clone(),
             coder: self.coder.clone(),
+            late: self.late.clone(),
             key: PhantomData,
         })))
     }
