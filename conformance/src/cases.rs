@@ -11,6 +11,7 @@ pub mod finalizers;
 pub mod flatten;
 pub mod handle;
 pub mod lifecycle;
+pub mod scripts;
 pub mod sessions;
 pub mod sides;
 pub mod sources;
