@@ -173,13 +173,26 @@ impl Engine {
         let plan = self.plan.clone();
         for (_, view) in &plan.stages[id.0].views {
             let readers =
-                plan.stages.iter().zip(&self.stages).filter(|(s, _)| s.views.iter().any(|(_, v)| v == view));
-            let from = readers.map(|(_, state)| state.progress.input()).min().unwrap_or(Timestamp::MIN);
+                plan.stages.iter().enumerate().filter(|(_, s)| s.views.iter().any(|(_, v)| v == view));
+            let from = readers.map(|(i, _)| self.reads_from(StageId(i))).min().unwrap_or(Timestamp::MIN);
             let state = &mut self.stages[view.0];
             if from > state.values_from {
                 state.values_from = from;
                 state.values.retain(|window, _| window.max_timestamp() >= from);
             }
         }
+    }
+
+    /// Stage `id` may look at side inputs for windows that end here or later: those of its elements, which may be late
+    /// by as much as is allowed, also in bundles that run and that began before the watermark came to where it is; and
+    /// those that its key groups keep something for.
+    fn reads_from(&self, id: StageId) -> Timestamp {
+        let state = &self.stages[id.0];
+        let running =
+            self.in_flight.values().filter(|bundle| bundle.stage == id).map(|bundle| bundle.watermark);
+        let watermark = running.chain([state.progress.input()]).min().unwrap_or(Timestamp::MIN);
+        let elements = watermark - self.plan.stages[id.0].lateness;
+        let kept = state.key_groups.iter().map(|group| group.report.sides);
+        kept.chain([elements]).min().unwrap_or(Timestamp::MIN)
     }
 }

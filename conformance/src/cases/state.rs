@@ -878,7 +878,7 @@ pub fn a_failed_bundle_leaves_no_trace_in_state(r: &dyn Runner) {
         if let Err(e) = outcome {
             panic!("the run failed: {e}");
         }
-        (committed.values(), seen.take_sorted(), failures.len())
+        (committed.sorted(), seen.take_sorted(), failures.len())
     };
     for sorted in [false, true] {
         let (expected, sizes, _) = result(false, sorted);

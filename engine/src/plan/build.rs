@@ -6,7 +6,7 @@ use std::{
 };
 
 use purlin_sdk::{
-    BuildError, BuildErrors, Step,
+    BuildError, BuildErrors, Duration, Step,
     batch::{BATCH_SIZE, Batch},
     graph::{CollectionId, Graph, Node, Op},
 };
@@ -150,6 +150,7 @@ impl Planner<'_> {
             feeds: Vec::new(),
             upstream: Vec::new(),
             keyed_upstream: Vec::new(),
+            lateness: self.lateness_of(node),
             views,
             least_bundle: if matches!(node.op, Op::Redistribute(_)) { 1 } else { BATCH_SIZE },
             step: node.step.clone(),
@@ -157,6 +158,12 @@ impl Planner<'_> {
         let slot = self.slot(stage, &node.step, kind);
         self.outputs(node, stage, slot);
         stage
+    }
+
+    /// How late the main input may come.
+    fn lateness_of(&self, node: &Node) -> Duration {
+        let main = node.inputs.first().and_then(|id| self.graph.collections.get(id.0));
+        main.map_or(Duration::ZERO, |c| c.strategy.allowed_lateness)
     }
 
     fn slot(&mut self, stage: StageId, step: &Step, kind: SlotKind) -> usize {

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, fmt, sync::Arc};
 
 use purlin_sdk::{
-    Step,
+    Duration, Step,
     batch::AnyBatch,
     exec::{GroupFactory, KernelFactory, SdfFactory, ViewFactory},
     testing::TestStreamSource,
@@ -39,6 +39,8 @@ pub(crate) struct Stage {
     pub(crate) upstream: Vec<StageId>,
     /// All stages with key groups before it, where its trigger waits for them.
     pub(crate) keyed_upstream: Vec<StageId>,
+    /// How late its input may come.
+    pub(crate) lateness: Duration,
     /// The views that its root looks at.
     pub(crate) views: Vec<(Arc<str>, StageId)>,
     /// Bundles smaller than this are not worth being spread over workers; one where it was asked to spread elements.
