@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 
 use pipelines::{elements, run, runners, try_run};
 use purlin_sdk::{
-    Duration, Timestamp,
+    Duration, Pipeline, Timestamp,
     window::{FixedWindows, Sessions},
 };
 use purlin_transforms::{GenerateSequence, io::TextIo};
@@ -174,6 +174,33 @@ fn each_window_has_its_files() {
         let first = "out-1970-01-01T00-00-00Z-1970-01-01T00-01-00Z-00000-of-00001.txt";
         let second = "out-1970-01-01T00-01-00Z-1970-01-01T00-02-00Z-00000-of-00001.txt";
         assert_eq!(names(folder.path()), [first, second], "{runner:?}");
+/// The second would replace what the first wrote.
+#[test]
+fn two_writes_to_the_same_names_are_a_build_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (prefix, other_way) =
+        (prefix(folder.path()), folder.path().join("./none/../out").to_str().unwrap().to_owned());
+    for second in [&prefix, &other_way] {
+        let p = Pipeline::new();
+        let lines = p.create("Lines", ["a".to_owned()]);
+        lines.apply("One", TextIo::write(&prefix));
+        lines.apply("Two", TextIo::write(second));
+        let error = p.build().unwrap_err().to_string();
+        for part in
+            ["`Two` (built at ", "as `One` (built at ", "text_io_write.rs", "prefix or suffix", "flatten"]
+        {
+            assert!(error.contains(part), "`{part}` is not said in: {error}");
+        }
+    }
+    let p = Pipeline::new();
+    let lines = p.create("Lines", ["a".to_owned()]);
+    lines.apply("One", TextIo::write(&prefix));
+    lines.apply("Suffix", TextIo::write(&prefix).suffix(".txt"));
+    lines.apply("Shards", TextIo::write(&prefix).shards(2));
+    lines.apply("Prefix", TextIo::write(format!("{prefix}put")));
+    p.build().unwrap();
+}
+
         assert_eq!(fs::read_to_string(folder.path().join(first)).unwrap().len(), 4);
         assert_eq!(fs::read_to_string(folder.path().join(second)).unwrap(), "b\n");
     }

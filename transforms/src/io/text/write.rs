@@ -4,6 +4,7 @@ mod build;
 mod collect;
 mod names;
 mod part;
+mod place;
 mod plan;
 mod publish;
 mod temp_path;
@@ -16,6 +17,7 @@ use purlin_sdk::{Combine, Element, Grouped, PCollection, PTransform};
 use build::BuildShards;
 use collect::Collect;
 use names::Names;
+use place::place_of;
 use plan::PlanShards;
 use publish::Publish;
 use write_parts::WriteParts;
@@ -33,7 +35,7 @@ use crate::io::files::{Compression, WriteOptions, shard_name};
 /// needs windows; the files of a window are there soon after it closed, while the run goes on.
 ///
 /// Which line goes to which shard, and in what order, is not specified; shards are of about the same length. Files of
-/// the same names that were there before are replaced.
+/// the same names that were there before are replaced; two writes of one pipeline to the same names are a build error.
 ///
 /// # All or nothing
 /// Lines go to hidden temporary files first, one a bundle and window, then those are copied together to shards, and only
@@ -125,6 +127,12 @@ impl PTransform<PCollection<String>> for TextWrite {
         let example = shard_name(&prefix, &suffix, 0, shards as usize);
         options.compression = options.compression.resolve(Path::new(&example));
         let base = format!("{prefix}{suffix}");
+        lines.pipeline().claim(format!("files {}", place_of(&example)), |other| {
+            format!(
+                "it writes files of the same names as {other}, `{example}` and so on, so one would replace the \
+                 other's: give one of the two another prefix or suffix, or flatten the collections and write them once"
+            )
+        });
         let lines = if lines.windowing().needs_merging() { merge_windows(&lines) } else { lines };
 
         let parts = lines.par_do("WriteParts", WriteParts::new(base.clone(), options.clone()));
