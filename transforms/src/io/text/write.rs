@@ -39,11 +39,11 @@ use crate::io::files::{Compression, WriteOptions, shard_name};
 ///
 /// # All or nothing
 /// Lines go to hidden temporary files first, one a bundle and window, then those are copied together to shards, and only
-/// when all shards of the window are whole and on disk are they renamed, one after the other. So nothing is under the
-/// final names that is not whole, a bundle that is run again leaves no line twice, and a run that fails before has
-/// touched no final name. Temporary files are removed with the bundle or the run that they belong to. What is left of a
-/// run that was killed, or that failed after temporary names went through a coder (on disk, or on the direct runner,
-/// which checks coders), is found by [`clean_leftovers`](crate::io::files::clean_leftovers).
+/// when all shards of the window are whole and on disk, and nothing but files has their final names, are they renamed,
+/// one after the other; should one fail, those before it are undone. So nothing is under the final names that is not
+/// whole, a bundle that is run again leaves no line twice, and a run that fails before has touched no final name.
+/// Temporary files are removed with the bundle or the run that they belong to. What is left of a run that was killed is
+/// found by [`clean_leftovers`](crate::io::files::clean_leftovers).
 ///
 /// # Memory
 /// Buffers only: no lines are gathered in memory, however many they are. (In merging windows, such as sessions, the
