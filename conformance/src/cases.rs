@@ -19,6 +19,7 @@ pub mod sources;
 pub mod splittable;
 pub mod support;
 pub mod timers;
+pub mod triggered_sides;
 pub mod triggers;
 pub mod watermarks;
 pub mod windows;
