@@ -21,6 +21,7 @@ pub mod splittable;
 pub mod state;
 pub mod support;
 pub mod timers;
+pub mod triggered_sides;
 pub mod triggers;
 pub mod watermarks;
 pub mod windows;

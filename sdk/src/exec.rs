@@ -45,7 +45,7 @@ pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewValue};
 pub(crate) use create::CreateFactory;
 pub(crate) use element_wise::{FilterFactory, FlatMapFactory, MapFactory};
 pub(crate) use fused::{FusedFactory, FusedStep, failing_step};
-pub(crate) use group::{CombineFold, Fold, GroupOp, KeyedCollector, ListFold, key_groups};
+pub(crate) use group::{CombineFold, Fold, GroupOp, KeyedCollector, ListFold};
 pub(crate) use outputs::SplitOutputs;
 pub(crate) use par_do::ParDoFactory;
 pub(crate) use partition::PartitionFactory;

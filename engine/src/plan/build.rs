@@ -99,8 +99,20 @@ impl Planner<'_> {
             }
             Op::View(factory) => {
                 let strategy = self.graph.collections[node.inputs[0].0].strategy.clone();
-                let root = Root::View(factory.clone(), strategy);
-                let stage = self.root(node, root, SlotKind::ViewRoot(factory.clone()));
+                let stage = match factory.panes() {
+                    None => self.root(node, Root::View(factory.clone()), SlotKind::ViewRoot(factory.clone())),
+                    Some(panes) => {
+                        let root = Root::KeyGroups(panes.clone());
+                        let stage = self.root(node, root, SlotKind::GroupRoot(panes.clone()));
+                        let builder = self.slot(stage, &node.step, SlotKind::PaneBuilder(factory.clone()));
+                        self.connect(Source { stage, slot: 0, port: 0 }, builder);
+                        if panes.is_synchronized() {
+                            self.plan.stages[stage.0].keyed_upstream = self.keyed_upstream(stage);
+                        }
+                        stage
+                    }
+                };
+                self.plan.stages[stage.0].view = Some((factory.clone(), strategy));
                 self.plan.views.insert(node.step.path().into(), stage);
                 self.feed(&inputs, stage, node, |n| SlotKind::ViewCollector(factory.clone(), n));
             }
@@ -150,7 +162,11 @@ impl Planner<'_> {
             feeds: Vec::new(),
             upstream: Vec::new(),
             keyed_upstream: Vec::new(),
-            lateness: self.lateness_of(node),
+            view: None,
+            lateness: node
+                .inputs
+                .first()
+                .map_or(Duration::ZERO, |input| self.graph.collections[input.0].strategy.allowed_lateness),
             views,
             least_bundle: if matches!(node.op, Op::Redistribute(_)) { 1 } else { BATCH_SIZE },
             step: node.step.clone(),
@@ -158,12 +174,6 @@ impl Planner<'_> {
         let slot = self.slot(stage, &node.step, kind);
         self.outputs(node, stage, slot);
         stage
-    }
-
-    /// How late the main input may come.
-    fn lateness_of(&self, node: &Node) -> Duration {
-        let main = node.inputs.first().and_then(|id| self.graph.collections.get(id.0));
-        main.map_or(Duration::ZERO, |c| c.strategy.allowed_lateness)
     }
 
     fn slot(&mut self, stage: StageId, step: &Step, kind: SlotKind) -> usize {

@@ -125,7 +125,7 @@ mod tests {
         let range =
             |a: i64, b: i64| list.read_range(at(a)..at(b)).iter().map(|(_, v)| *v).collect::<Vec<_>>();
         assert_eq!(range(1, 3), [1, 2]);
-        assert_eq!(range(3, 1), []);
+        assert_eq!(range(3, 1), Vec::<i64>::new());
         assert_eq!(list.read_range(Timestamp::MIN..Timestamp::MAX).len(), 5);
         list.clear_range(at(4)..at(1));
         assert_eq!(list.len(), 5);

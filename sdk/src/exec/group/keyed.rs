@@ -39,7 +39,7 @@ pub struct KeyedReport {
     pub due_clock: Timestamp,
     /// It wants a bundle once all groupings upstream have done what was due in processing time up to this.
     pub due_synchronized: Timestamp,
-    /// Its windows may look at side inputs for windows that end here or later.
+    /// It may look at side inputs for windows that expire here or later.
     pub sides: Timestamp,
 }
 
