@@ -48,5 +48,6 @@ pub use pcollection::{AsyncParDo, FnDoFn, KeyedParDo, OutputsBuilder, PCollectio
 pub use pipeline::Pipeline;
 pub use ptransform::{Apply, PTransform};
 pub use run::{RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState, Runner};
+pub use state::KeyedState;
 pub use time::{Duration, ParseDurationError, Timestamp, TimestampOutOfBounds};
 pub use view::{ListView, MapView, MultimapView, View};
