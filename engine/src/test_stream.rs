@@ -2,43 +2,59 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use purlin_sdk::{Clock, ManualClock, Timestamp, testing::StreamEvent};
+use purlin_sdk::{
+    Clock, ManualClock, Timestamp,
+    testing::{ScriptId, StreamEvent},
+};
 
 use crate::{Engine, Plan, StageId, plan::Root, state::Item};
 
 /// The test streams of a pipeline.
 #[derive(Debug)]
 pub(crate) struct Streams {
-    streams: Vec<Stream>,
+    /// They run one after another.
+    scripts: Vec<Script>,
     clock: Option<ManualClock>,
+}
+
+/// Streams whose events have one order.
+#[derive(Debug)]
+struct Script {
+    id: ScriptId,
+    streams: Vec<Stream>,
+    /// What happens, and in which of the streams.
+    events: VecDeque<(usize, StreamEvent)>,
 }
 
 #[derive(Debug)]
 struct Stream {
     stage: StageId,
-    events: VecDeque<StreamEvent>,
     watermark: Timestamp,
     over: bool,
 }
 
 impl Streams {
     pub(crate) fn new(plan: &Plan) -> Streams {
-        let streams: Vec<Stream> = plan
-            .stages
-            .iter()
-            .enumerate()
-            .filter_map(|(i, stage)| match &stage.root {
-                Root::TestStream(source) => Some(Stream {
-                    stage: StageId(i),
-                    events: source.events().into(),
-                    watermark: Timestamp::MIN,
-                    over: false,
-                }),
-                _ => None,
-            })
-            .collect();
-        let clock = (!streams.is_empty()).then(|| ManualClock::at(Timestamp::EPOCH));
-        Streams { streams, clock }
+        let mut scripts: Vec<Script> = Vec::new();
+        let mut placed = Vec::new();
+        for (i, stage) in plan.stages.iter().enumerate() {
+            let Root::TestStream(source) = &stage.root else { continue };
+            let id = source.script();
+            let at = scripts.iter().position(|s| s.id == id).unwrap_or_else(|| {
+                scripts.push(Script { id, streams: Vec::new(), events: VecDeque::new() });
+                placed.push(Vec::new());
+                scripts.len() - 1
+            });
+            let n = scripts[at].streams.len();
+            scripts[at].streams.push(Stream { stage: StageId(i), watermark: Timestamp::MIN, over: false });
+            placed[at].extend(source.events().into_iter().map(|(place, event)| (place, n, event)));
+        }
+        for (script, mut events) in scripts.iter_mut().zip(placed) {
+            events.sort_by_key(|(place, ..)| *place);
+            script.events = events.into_iter().map(|(_, n, event)| (n, event)).collect();
+        }
+        let clock = (!scripts.is_empty()).then(|| ManualClock::at(Timestamp::EPOCH));
+        Streams { scripts, clock }
     }
 
     pub(crate) fn clock(&self) -> Option<&ManualClock> {
@@ -48,10 +64,24 @@ impl Streams {
     /// Whether there is any. Then bundles are not cut: what comes as one event stays together, so that a test can say
     /// which panes it sees.
     pub(crate) fn are_there(&self) -> bool {
-        !self.streams.is_empty()
+        !self.scripts.is_empty()
     }
 
     pub(crate) fn is_over(&self) -> bool {
+        self.scripts.iter().all(Script::is_over)
+    }
+}
+
+impl Stream {
+    /// Ends it, and says where its watermark was.
+    fn end(&mut self) -> Timestamp {
+        self.over = true;
+        self.watermark
+    }
+}
+
+impl Script {
+    fn is_over(&self) -> bool {
         self.streams.iter().all(|s| s.over)
     }
 }
@@ -59,9 +89,12 @@ impl Streams {
 impl Engine {
     /// Lets the next event happen; whether there was one. Called when nothing is pending and nothing runs.
     pub(crate) fn next_event(&mut self) -> bool {
-        let Some(stream) = self.streams.streams.iter_mut().find(|s| !s.over) else { return false };
+        let Some(script) = self.streams.scripts.iter_mut().find(|s| !s.is_over()) else { return false };
+        let event = script.events.pop_front();
+        let (n, event) = event.map_or((0, None), |(n, event)| (n, Some(event)));
+        let Some(stream) = script.streams.get_mut(n) else { return false };
         let stage = stream.stage;
-        match stream.events.pop_front() {
+        match event {
             Some(StreamEvent::Elements(batch)) => {
                 if !batch.is_empty() {
                     let item = Item::elements(batch);
@@ -84,11 +117,20 @@ impl Engine {
                     self.unpark(now);
                 }
             }
-            None => {
-                stream.over = true;
-                let from = stream.watermark;
+            Some(StreamEvent::Mark(told)) => told(),
+            Some(StreamEvent::End) => {
+                let from = stream.end();
                 self.stages[stage.0].progress.close(from, from);
                 self.propagate(BTreeSet::from([stage]));
+            }
+            None => {
+                // The end of the script is the end of all that is still open.
+                let open = script.streams.iter_mut().filter(|s| !s.over);
+                let ended: Vec<_> = open.map(|s| (s.stage, s.end())).collect();
+                for (stage, from) in &ended {
+                    self.stages[stage.0].progress.close(*from, *from);
+                }
+                self.propagate(ended.into_iter().map(|(stage, _)| stage).collect());
             }
         }
         true
@@ -96,6 +138,6 @@ impl Engine {
 
     /// Ends the streams where they are.
     pub(crate) fn end_streams(&mut self) {
-        self.streams.streams.iter_mut().for_each(|s| s.events.clear());
+        self.streams.scripts.iter_mut().for_each(|s| s.events.clear());
     }
 }

@@ -3,7 +3,7 @@
 //! | what is tested | how |
 //! |---|---|
 //! | a pipeline | [`assert_that`] on its collections, [`run_and_check`] on a runner |
-//! | what happens when | [`TestStream`] scripts elements, the watermark and processing time |
+//! | what happens when | [`TestStream`] scripts elements, the watermark and processing time; [`TestStreams`] several at once |
 //! | one DoFn | [`DoFnTester`] |
 //! | one splittable DoFn | [`SdfTester`], with [`check_laws`](SdfTester::check_laws) for all splits |
 //! | a CombineFn | [`check_combine_fn_laws`] |
@@ -16,10 +16,12 @@ mod runner;
 mod sdf_tester;
 mod sides;
 mod test_stream;
+mod test_streams;
 
 pub use assert::{ASSERTION, Assertion, assert_that, check_assertions};
 pub use combine_laws::check_combine_fn_laws;
 pub use dofn_tester::DoFnTester;
 pub use runner::run_and_check;
 pub use sdf_tester::SdfTester;
-pub use test_stream::{StreamEvent, TestStream, TestStreamSource};
+pub use test_stream::{ScriptId, StreamEvent, TestStream, TestStreamSource};
+pub use test_streams::{TestStreamOutputs, TestStreams};

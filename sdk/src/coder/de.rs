@@ -61,16 +61,6 @@ impl<'a, 'de> Node<'a, 'de> {
         }
     }
 
-    /// A byte that is 0 or 1.
-    fn flag(reader: &mut Reader<'_>, what: &str) -> Result<bool, CoderError> {
-        let at = reader.offset();
-        match reader.byte()? {
-            0 => Ok(false),
-            1 => Ok(true),
-            other => Err(CoderError::msg(format_args!("{what} is 0 or 1, not {other}")).at(at)),
-        }
-    }
-
     fn text<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, CoderError> {
         match self.spec {
             CoderSpec::StringUtf8 => {
@@ -150,7 +140,7 @@ impl<'de> Deserializer<'de> for Node<'_, 'de> {
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, CoderError> {
         match self.spec {
-            CoderSpec::Bool => visitor.visit_bool(Self::flag(self.reader, "a bool")?),
+            CoderSpec::Bool => visitor.visit_bool(self.reader.flag("a bool")?),
             _ => Err(self.mismatch("a bool")),
         }
     }
@@ -181,7 +171,7 @@ impl<'de> Deserializer<'de> for Node<'_, 'de> {
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, CoderError> {
         match self.spec {
             CoderSpec::Nullable(of) => {
-                if Self::flag(self.reader, "the byte before a value that may be missing")? {
+                if self.reader.flag("the byte before a value that may be missing")? {
                     decode_node(of, self.context, self.reader, SomeSeed(visitor))
                 } else {
                     visitor.visit_none()

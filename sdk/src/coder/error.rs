@@ -49,6 +49,11 @@ impl CoderError {
         self.0.at
     }
 
+    /// What went wrong, without what was being done.
+    pub(super) fn what(&self) -> &str {
+        &self.0.what
+    }
+
     /// Found `offset` bytes into the encoding; an offset that is there already is nearer the cause and stays.
     #[must_use]
     pub fn at(mut self, offset: usize) -> CoderError {

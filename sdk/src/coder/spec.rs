@@ -50,6 +50,23 @@ pub enum CoderSpec {
     LengthPrefix(Box<CoderSpec>),
     /// Timestamp, windows, pane and value: first the value's coder, then the windows'.
     WindowedValue(Box<CoderSpec>, Box<CoderSpec>),
+    /// The value alone, of elements whose timestamp, windows and pane are always the same.
+    ParamWindowedValue {
+        /// The value's coder.
+        value: Box<CoderSpec>,
+        /// The windows' coder.
+        window: Box<CoderSpec>,
+        /// What is the same for all, as a windowed value of no bytes.
+        constant: Vec<u8>,
+    },
+    /// As an iterable; but a block may also be a token, by which the rest is asked for.
+    StateBackedIterable(Box<CoderSpec>),
+    /// A shard's name behind its length, then the key.
+    ShardedKey(Box<CoderSpec>),
+    /// A timer that is set or cleared: first the key's coder, then the windows'.
+    Timer(Box<CoderSpec>, Box<CoderSpec>),
+    /// Rows with the fields of a schema: a serialised `Schema` of Beam's `schema.proto`.
+    Row(Vec<u8>),
     /// A Rust type in bincode; behind its length when nested.
     Bincode(String),
     /// A coder of the user's own.
@@ -78,6 +95,11 @@ impl CoderSpec {
             CoderSpec::CustomWindow(_) => "beam:coder:custom_window:v1",
             CoderSpec::LengthPrefix(_) => "beam:coder:length_prefix:v1",
             CoderSpec::WindowedValue(..) => "beam:coder:windowed_value:v1",
+            CoderSpec::ParamWindowedValue { .. } => "beam:coder:param_windowed_value:v1",
+            CoderSpec::StateBackedIterable(_) => "beam:coder:state_backed_iterable:v1",
+            CoderSpec::ShardedKey(_) => "beam:coder:sharded_key:v1",
+            CoderSpec::Timer(..) => "beam:coder:timer:v1",
+            CoderSpec::Row(_) => "beam:coder:row:v1",
             CoderSpec::Unit => "purlin:coder:unit:v1",
             CoderSpec::Bincode(_) => "purlin:coder:bincode:v1",
             CoderSpec::Custom { name, .. } => name,
@@ -92,8 +114,11 @@ impl CoderSpec {
     /// The coders that this one is made of, in Beam's order.
     pub fn components(&self) -> Vec<&CoderSpec> {
         match self {
-            CoderSpec::Kv(a, b) | CoderSpec::WindowedValue(a, b) => vec![a, b],
+            CoderSpec::Kv(a, b) | CoderSpec::WindowedValue(a, b) | CoderSpec::Timer(a, b) => vec![a, b],
+            CoderSpec::ParamWindowedValue { value, window, .. } => vec![value, window],
             CoderSpec::Iterable(of)
+            | CoderSpec::StateBackedIterable(of)
+            | CoderSpec::ShardedKey(of)
             | CoderSpec::Nullable(of)
             | CoderSpec::CustomWindow(of)
             | CoderSpec::LengthPrefix(of) => vec![of],
@@ -102,12 +127,14 @@ impl CoderSpec {
     }
 
     /// What a coder needs to be known by beside its URN and components: a leaf's Rust type, a custom coder's
-    /// parameters.
-    pub fn payload(&self) -> &str {
+    /// parameters, the schema of rows, what is constant.
+    pub fn payload(&self) -> &[u8] {
         match self {
-            CoderSpec::Bincode(name) => name,
-            CoderSpec::Custom { parameters, .. } => parameters,
-            _ => "",
+            CoderSpec::Bincode(name) => name.as_bytes(),
+            CoderSpec::Custom { parameters, .. } => parameters.as_bytes(),
+            CoderSpec::Row(schema) => schema,
+            CoderSpec::ParamWindowedValue { constant, .. } => constant,
+            _ => b"",
         }
     }
 
@@ -115,12 +142,17 @@ impl CoderSpec {
     /// [`CoderSpec::Custom`].
     ///
     /// # Errors
-    /// When the number of components is not the coder's.
+    /// When the number of components is not the coder's, or the payload is no text where it should be.
     pub fn from_parts(
         urn: &str,
-        payload: &str,
+        payload: &[u8],
         components: impl IntoIterator<Item = CoderSpec>,
     ) -> Result<CoderSpec, CoderError> {
+        let text = || {
+            let text = std::str::from_utf8(payload);
+            text.map(str::to_owned)
+                .map_err(|_| CoderError::msg(format_args!("the payload of coder `{urn}` is no text")))
+        };
         let mut parts = components.into_iter();
         let mut next = || {
             parts
@@ -142,9 +174,16 @@ impl CoderSpec {
             "beam:coder:custom_window:v1" => CoderSpec::CustomWindow(next()?),
             "beam:coder:length_prefix:v1" => CoderSpec::LengthPrefix(next()?),
             "beam:coder:windowed_value:v1" => CoderSpec::WindowedValue(next()?, next()?),
+            "beam:coder:param_windowed_value:v1" => {
+                CoderSpec::ParamWindowedValue { value: next()?, window: next()?, constant: payload.to_vec() }
+            }
+            "beam:coder:state_backed_iterable:v1" => CoderSpec::StateBackedIterable(next()?),
+            "beam:coder:sharded_key:v1" => CoderSpec::ShardedKey(next()?),
+            "beam:coder:timer:v1" => CoderSpec::Timer(next()?, next()?),
+            "beam:coder:row:v1" => CoderSpec::Row(payload.to_vec()),
             "purlin:coder:unit:v1" => CoderSpec::Unit,
-            "purlin:coder:bincode:v1" => CoderSpec::Bincode(payload.to_owned()),
-            _ => CoderSpec::Custom { name: urn.to_owned(), parameters: payload.to_owned() },
+            "purlin:coder:bincode:v1" => CoderSpec::Bincode(text()?),
+            _ => CoderSpec::Custom { name: urn.to_owned(), parameters: text()? },
         };
         match parts.next() {
             Some(more) => {
@@ -205,6 +244,20 @@ mod tests {
             let parts = spec.components().into_iter().map(rebuilt).collect::<Vec<_>>();
             CoderSpec::from_parts(spec.urn(), spec.payload(), parts).unwrap()
         }
+        let boxed = |spec| Box::new(spec);
+        for spec in [
+            CoderSpec::Row(b"\n\x01\xff".to_vec()),
+            CoderSpec::Timer(boxed(CoderSpec::StringUtf8), boxed(CoderSpec::GlobalWindow)),
+            CoderSpec::ParamWindowedValue {
+                value: boxed(CoderSpec::VarInt),
+                window: boxed(CoderSpec::GlobalWindow),
+                constant: vec![0xff],
+            },
+            CoderSpec::StateBackedIterable(boxed(CoderSpec::ShardedKey(boxed(CoderSpec::Bytes)))),
+        ] {
+            assert_eq!(rebuilt(&spec), spec);
+            assert!(spec.is_standard());
+        }
         let leaf = CoderSpec::Bincode("crate::Order".into()).nested();
         let own = CoderSpec::Custom { name: "x:y:v1".into(), parameters: "p".into() };
         let kv = CoderSpec::Kv(leaf, Box::new(CoderSpec::Iterable(Box::new(own))));
@@ -220,9 +273,9 @@ mod tests {
 
     #[test]
     fn a_wrong_number_of_components_is_refused() {
-        let few = CoderSpec::from_parts("beam:coder:kv:v1", "", [CoderSpec::Bytes]).unwrap_err();
+        let few = CoderSpec::from_parts("beam:coder:kv:v1", b"", [CoderSpec::Bytes]).unwrap_err();
         assert!(few.to_string().contains("`beam:coder:kv:v1` has too few components"), "{few}");
-        let many = CoderSpec::from_parts("beam:coder:bytes:v1", "", [CoderSpec::VarInt]).unwrap_err();
+        let many = CoderSpec::from_parts("beam:coder:bytes:v1", b"", [CoderSpec::VarInt]).unwrap_err();
         assert!(many.to_string().contains("one component too many: varint"), "{many}");
     }
 }

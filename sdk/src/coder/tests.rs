@@ -361,3 +361,60 @@ fn no_bytes_bring_a_windows_decoder_down() {
         }
     }
 }
+
+/// The coders of parts write what the default coder does, and no bytes bring them down.
+#[test]
+fn coders_of_parts_are_those_of_whole_types() {
+    type Parts = (Option<Vec<u8>>, Vec<(String, bool)>);
+    let pair = KvCoder::new(default_coder::<String>().unwrap(), default_coder::<bool>().unwrap());
+    let parts: KvCoder<Option<Vec<u8>>, Vec<(String, bool)>> = KvCoder::new(
+        Arc::new(NullableCoder::new(default_coder::<Vec<u8>>().unwrap())),
+        Arc::new(IterableCoder::new(Arc::new(pair))),
+    );
+    let whole = default_coder::<Parts>().unwrap();
+    assert_eq!(parts.spec(), whole.spec());
+    let mut random = fastrand::Rng::with_seed(0x5eed);
+    for value in [
+        (None, vec![]),
+        (Some(bytes(b"a")), vec![(text("k"), true), (text(""), false)]),
+        (Some(vec![]), vec![(text("long").repeat(50), true)]),
+    ] {
+        for context in [Context::Outer, Context::Nested] {
+            let (mut one, mut other) = (Vec::new(), Vec::new());
+            parts.encode(&value, context, &mut one).unwrap();
+            whole.encode(&value, context, &mut other).unwrap();
+            assert_eq!(one, other);
+            assert_eq!(parts.decode(&mut &one[..], context).unwrap(), value);
+            for _ in 0..5_000 {
+                let mut broken = one.clone();
+                let at = random.usize(..broken.len());
+                broken[at] = [0, 1, 2, 0x7f, 0x80, 0xff, random.u8(..)][random.usize(..7)];
+                let (mut by_parts, mut as_whole) = (&broken[..], &broken[..]);
+                let read = parts.decode(&mut by_parts, context);
+                // Both read the same, or neither reads anything.
+                assert_eq!(read.ok(), whole.decode(&mut as_whole, context).ok(), "{broken:x?}");
+                assert_eq!(by_parts.len(), as_whole.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn no_bytes_bring_a_timers_decoder_down() {
+    let key = Arc::new(LengthPrefixCoder::new(default_coder::<String>().unwrap()));
+    let coder = TimerCoder::new(Arc::new(ShardedKeyCoder::new(key)), CoderSpec::IntervalWindow).unwrap();
+    let mut random = fastrand::Rng::with_seed(0x5eed);
+    let mut read = 0;
+    for _ in 0..20_000 {
+        let mut bytes = b"\x01s\x01k\x01t\0\0\0\x01\x80\0\0\0\0\0\x27\x10\x90\x4e\x01".to_vec();
+        for _ in 0..random.usize(..3) {
+            let at = random.usize(..bytes.len());
+            bytes[at] = random.u8(..);
+        }
+        if let Ok(timer) = from_bytes(&coder, &bytes) {
+            read += 1;
+            assert_eq!(from_bytes(&coder, &to_bytes(&coder, &timer).unwrap()).unwrap(), timer);
+        }
+    }
+    assert!(read > 1000, "{read}");
+}

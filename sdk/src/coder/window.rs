@@ -1,9 +1,9 @@
 //! Windows as bytes.
 
 use super::{
-    CoderError, CoderSpec, Context,
+    Coder, CoderError, CoderSpec, Context,
     timestamp::{encode_timestamp, read_timestamp},
-    wire::{Prefix, Reader, write_bytes, write_varint},
+    wire::{Prefix, Reader, write_bytes, write_count, write_varint},
 };
 use crate::{
     Duration, Timestamp,
@@ -42,7 +42,84 @@ pub fn decode_window(spec: &CoderSpec, input: &mut &[u8]) -> Result<Window, Code
     Ok(window)
 }
 
-pub(super) fn is_window_coder(spec: &CoderSpec) -> bool {
+/// The windows of an element, behind their number.
+pub(super) fn write_windows(
+    spec: &CoderSpec,
+    windows: &[Window],
+    out: &mut Vec<u8>,
+) -> Result<(), CoderError> {
+    write_count(windows.len(), out)?;
+    windows.iter().try_for_each(|window| encode_window(spec, window, out))
+}
+
+pub(super) fn read_windows(spec: &CoderSpec, reader: &mut Reader<'_>) -> Result<Vec<Window>, CoderError> {
+    let at = reader.offset();
+    let count = i32::from_be_bytes(reader.array()?);
+    let Ok(count) = usize::try_from(count) else {
+        return Err(CoderError::msg(format_args!("an element in {count} windows")).at(at));
+    };
+    // The global window takes no bytes, and nothing is in it twice.
+    if count > 1 && matches!(spec, CoderSpec::GlobalWindow) {
+        return Err(CoderError::msg(format_args!("an element {count} times in the global window")).at(at));
+    }
+    let mut windows = Vec::with_capacity(count.min(reader.rest().len()));
+    for _ in 0..count {
+        windows.push(read_window(spec, reader)?);
+    }
+    Ok(windows)
+}
+
+/// The coder of windows as values.
+///
+/// ```
+/// use purlin_sdk::{Timestamp, coder::{CoderSpec, WindowCoder, to_bytes}, window::Window};
+/// let coder = WindowCoder::new(CoderSpec::IntervalWindow)?;
+/// let window = Window::interval(Timestamp::EPOCH, Timestamp::from_secs(10));
+/// assert_eq!(to_bytes(&coder, &window)?, b"\x80\x00\x00\x00\x00\x00\x27\x10\x90\x4e");
+/// # Ok::<(), purlin_sdk::coder::CoderError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct WindowCoder(CoderSpec);
+
+impl WindowCoder {
+    /// The coder of windows of this kind.
+    ///
+    /// # Errors
+    /// When `spec` is no coder of windows.
+    pub fn new(spec: CoderSpec) -> Result<WindowCoder, CoderError> {
+        check_window_coder(&spec)?;
+        Ok(WindowCoder(spec))
+    }
+}
+
+impl Coder<Window> for WindowCoder {
+    fn encode(&self, value: &Window, context: Context, out: &mut Vec<u8>) -> Result<(), CoderError> {
+        write_window(&self.0, context, value, out).map_err(CoderError::writing::<Window>)
+    }
+
+    fn decode(&self, input: &mut &[u8], context: Context) -> Result<Window, CoderError> {
+        let mut reader = Reader::new(input);
+        let window =
+            read_within(&self.0, context, None, &mut reader).map_err(CoderError::reading::<Window>)?;
+        *input = reader.rest();
+        Ok(window)
+    }
+
+    fn spec(&self) -> CoderSpec {
+        self.0.clone()
+    }
+}
+
+/// # Errors
+/// When `spec` writes no windows.
+pub(super) fn check_window_coder(spec: &CoderSpec) -> Result<(), CoderError> {
+    match is_window_coder(spec) {
+        true => Ok(()),
+        false => Err(CoderError::msg(format_args!("{spec} is no coder of windows"))),
+    }
+}
+
+fn is_window_coder(spec: &CoderSpec) -> bool {
     match spec {
         CoderSpec::GlobalWindow | CoderSpec::IntervalWindow | CoderSpec::CustomWindow(_) => true,
         CoderSpec::LengthPrefix(of) => is_window_coder(of),
@@ -84,7 +161,7 @@ fn write_window(
     Ok(())
 }
 
-pub(super) fn read_window(spec: &CoderSpec, reader: &mut Reader<'_>) -> Result<Window, CoderError> {
+fn read_window(spec: &CoderSpec, reader: &mut Reader<'_>) -> Result<Window, CoderError> {
     read_within(spec, Context::Nested, None, reader)
 }
 

@@ -6,7 +6,7 @@ use super::{
     Coder, CoderError, CoderRef, CoderSpec, Context,
     pane::{encode_pane, read_pane},
     timestamp::{encode_timestamp, read_timestamp},
-    window::{encode_window, is_window_coder, read_window},
+    window::{check_window_coder, read_windows, write_windows},
     wire::Reader,
 };
 use crate::{
@@ -57,9 +57,7 @@ impl<T: 'static> WindowedValueCoder<T> {
     /// # Errors
     /// When `window` is no coder of windows.
     pub fn new(value: CoderRef<T>, window: CoderSpec) -> Result<WindowedValueCoder<T>, CoderError> {
-        if !is_window_coder(&window) {
-            return Err(CoderError::msg(format_args!("{window} is no coder of windows")));
-        }
+        check_window_coder(&window)?;
         Ok(WindowedValueCoder { value, window })
     }
 
@@ -79,12 +77,7 @@ impl<T: 'static> WindowedValueCoder<T> {
         let before = out.len();
         let written = (|| {
             encode_timestamp(timestamp, out);
-            let count = i32::try_from(windows.len())
-                .map_err(|_| CoderError::msg(format_args!("an element in {} windows", windows.len())))?;
-            out.extend_from_slice(&count.to_be_bytes());
-            for window in windows {
-                encode_window(&self.window, window, out)?;
-            }
+            write_windows(&self.window, windows, out)?;
             encode_pane(pane, out);
             self.value.encode(value, context, out)
         })();
@@ -97,23 +90,10 @@ impl<T: 'static> WindowedValueCoder<T> {
     fn read(&self, input: &mut &[u8], context: Context) -> Result<WindowedValue<T>, CoderError> {
         let mut reader = Reader::new(input);
         let timestamp = read_timestamp(&mut reader)?;
-        let at = reader.offset();
-        let count = i32::from_be_bytes(reader.array()?);
-        let Ok(count) = usize::try_from(count) else {
-            return Err(CoderError::msg(format_args!("an element in {count} windows")).at(at));
-        };
-        // The global window takes no bytes, and nothing is in it twice.
-        if count > 1 && matches!(self.window, CoderSpec::GlobalWindow) {
-            return Err(CoderError::msg(format_args!("an element {count} times in the global window")).at(at));
-        }
-        let mut windows = Vec::with_capacity(count.min(reader.rest().len()));
-        for _ in 0..count {
-            windows.push(read_window(&self.window, &mut reader)?);
-        }
+        let windows = read_windows(&self.window, &mut reader)?;
         let pane = read_pane(&mut reader)?;
-        let mut rest = reader.rest();
-        let value = self.value.decode(&mut rest, context).map_err(|e| e.shifted(reader.offset()))?;
-        *input = rest;
+        let value = reader.value(&*self.value, context)?;
+        *input = reader.rest();
         Ok(WindowedValue { value, timestamp, windows, pane })
     }
 }

@@ -1,6 +1,6 @@
 //! Beam's bytes: varints, lengths, and a reader that never runs past the end.
 
-use super::{CoderError, bincode::MAX_DECODED_BYTES};
+use super::{Coder, CoderError, Context, bincode::MAX_DECODED_BYTES};
 
 /// The longest varint: ten groups of seven bits hold 64.
 const MAX_VARINT: usize = 10;
@@ -36,6 +36,14 @@ pub(super) fn write_varint(value: i64, out: &mut Vec<u8>) {
 pub(super) fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     write_varint(bytes.len() as i64, out);
     out.extend_from_slice(bytes);
+}
+
+/// The number of elements that follow, in four bytes.
+pub(super) fn write_count(count: usize, out: &mut Vec<u8>) -> Result<(), CoderError> {
+    let count = i32::try_from(count)
+        .map_err(|_| CoderError::msg(format_args!("{count} elements, where {} are the most", i32::MAX)))?;
+    out.extend_from_slice(&count.to_be_bytes());
+    Ok(())
 }
 
 /// A length that is written before what it measures: a guess first, put right at the end.
@@ -170,6 +178,30 @@ impl<'de> Reader<'de> {
             return Err(CoderError::msg(format_args!("a length of {len}")).at(at));
         };
         self.take(len)
+    }
+
+    /// A value that another coder reads.
+    pub(super) fn value<T: 'static>(
+        &mut self,
+        coder: &dyn Coder<T>,
+        context: Context,
+    ) -> Result<T, CoderError> {
+        let start = self.offset();
+        let mut rest = self.rest;
+        let value = coder.decode(&mut rest, context).map_err(|e| e.shifted(start))?;
+        self.charge(self.rest.len().saturating_sub(rest.len()))?;
+        self.rest = rest;
+        Ok(value)
+    }
+
+    /// A byte that is 0 or 1.
+    pub(super) fn flag(&mut self, what: &str) -> Result<bool, CoderError> {
+        let at = self.offset();
+        match self.byte()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(CoderError::msg(format_args!("{what} is 0 or 1, not {other}")).at(at)),
+        }
     }
 
     /// Reads inside the next bytes behind their length, and wants all of them read.
