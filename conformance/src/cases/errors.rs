@@ -48,6 +48,21 @@ pub fn b148_a_name_given_twice(_: &dyn Runner) {
     assert_says(&build_errors(|p| drop(p.create("", [1_i64]))), &["not empty"]);
 }
 
+/// Two transforms could have one path if a name could look like one.
+pub fn a_name_with_a_slash_in_it(_: &dyn Runner) {
+    let text = build_errors(|p| {
+        let pc = p.create("Values", [1_i64]);
+        pc.composite("a", |pc| pc.map("b", |x| x));
+        pc.map("a/b", |x| x);
+        pc.fused("Run", |s| s.map("c/d", |x| x));
+    });
+    assert_says(
+        &text,
+        &["for 2 reasons", "`a/b` (built at ", "the name `a/b` contains `/`", "composite(\"a\""],
+    );
+    assert_says(&text, &["`Run` (built at ", "the name `c/d` contains `/`"]);
+}
+
 const DECLARED: Tag<i64> = Tag::new("declared");
 const STRAY: Tag<i64> = Tag::new("stray");
 

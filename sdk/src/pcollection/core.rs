@@ -96,6 +96,9 @@ impl<T: Element> PCollection<T> {
             }
         }
         let coder = CoderSlot::default_of_type();
+            if inner.contains('/') {
+                self.pipeline.error(&step, crate::pipeline::slash_in(&inner));
+            }
         let factory = crate::exec::FusedFactory::new(chain, coder.clone());
         let node = self.pipeline.add(step, vec![self.id], Op::Element(Arc::new(factory)));
         self.pipeline.output_with(node, self.windowing(), self.is_bounded(), coder)

@@ -76,6 +76,8 @@ impl Builder {
             self.errors.push(BuildError::new(
                 step.clone(),
                 format!(
+        } else if name.contains('/') {
+            self.errors.push(BuildError::new(step.clone(), slash_in(name)));
                     "the name `{name}` is taken: it was given at {other} already. Names within a composite must \
                      differ, since state, metrics and updates go by them; call one of the two something else"
                 ),
@@ -186,5 +188,14 @@ fn is_library(file: &str) -> bool {
     let here = file!();
     let sdk = here.strip_suffix("src/pipeline/builder.rs").unwrap_or(here);
     let transforms = sdk.replace("sdk", "transforms");
+/// What is wrong with a name that looks like a path.
+pub(crate) fn slash_in(name: &str) -> String {
+    format!(
+        "the name `{name}` contains `/`, which stands between the names of a path, so another transform could have the \
+         same path: write another character, or apply it within a composite (`composite(\"{}\", ..)`)",
+        name.split('/').next().unwrap_or_default()
+    )
+}
+
     file.starts_with(sdk) || file.starts_with(&transforms)
 }
