@@ -3,6 +3,7 @@
 
 pub mod basics;
 pub mod bundles;
+pub mod coders;
 pub mod combine;
 pub mod deep;
 pub mod errors;

@@ -92,9 +92,10 @@ impl Pipeline {
             let impulse = self.impulse("Impulse");
             let coder = CoderSlot::default_of_type();
             let factory = CreateFactory { values: Arc::new(values), coder: coder.clone() };
-            let made = impulse.element_wise("Values", site, Arc::new(factory), coder);
-            // As in Beam, the elements are spread over workers.
-            made.reshuffle("Spread")
+            let made = impulse.element_wise("Values", site, Arc::new(factory), coder.clone());
+            // As in Beam, the elements are spread over workers. A coder that is given to the result is also that of the
+            // values, which nobody else can name.
+            made.reshuffle_at("Spread", site, coder)
         })
     }
 
