@@ -67,6 +67,13 @@ impl Pipeline {
     }
 
     /// The elements of `values`, at the beginning of time, in the global window.
+    ///
+    /// Elements own their data: of texts make `String`s.
+    ///
+    /// ```
+    /// # let p = purlin_sdk::Pipeline::new();
+    /// p.create("Words", ["to", "be"].map(str::to_owned));
+    /// ```
     #[track_caller]
     pub fn create<T: Element>(&self, name: &str, values: impl IntoIterator<Item = T>) -> PCollection<T> {
         self.create_at(name, Location::caller(), values.into_iter().map(|v| (v, None)).collect())
