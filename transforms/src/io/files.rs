@@ -10,8 +10,8 @@ mod compress;
 mod compression;
 mod decompress;
 mod error;
-#[cfg(feature = "gzip")]
-mod gzip;
+#[cfg(any(feature = "gzip", feature = "zstd", feature = "bzip2"))]
+mod members;
 mod naming;
 mod pattern;
 mod sharded_writer;
