@@ -15,6 +15,7 @@ mod members;
 mod naming;
 mod pattern;
 mod sharded_writer;
+mod walk;
 
 pub use commit::{FinishedShard, abandon, commit};
 pub(crate) use commit_all::commit_all;
