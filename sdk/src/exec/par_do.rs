@@ -98,6 +98,9 @@ impl<D: DoFn> Kernel for ParDoKernel<D> {
         let mut emitter = Emitter::new(out, tags, down.reborrow(), first, rules);
         let user = |e| PipelineError::user(step.clone(), Phase::Process, e);
         for (i, value) in values.drain(..).enumerate() {
+            if scope.cx.control.is_cancelled() {
+                return Err(PipelineError::cancelled());
+            }
             let row = Row::of(meta, i);
             pcx.set_row(row);
             emitter.turn_to(row);
