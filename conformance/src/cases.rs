@@ -4,6 +4,7 @@
 pub mod async_dofn;
 pub mod basics;
 pub mod bundles;
+pub mod coders;
 pub mod combine;
 pub mod deep;
 pub mod errors;
