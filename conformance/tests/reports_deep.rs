@@ -5,11 +5,16 @@ use purlin_runner_direct::DirectRunner;
 use purlin_runner_threaded::ThreadedRunner;
 use purlin_sdk::Runner;
 
-fn on_small_stacks(case: fn(&dyn Runner)) {
-    deep::on_a_small_stack(|| case(&DirectRunner::new().seed(1)));
+fn on_stacks_of(bytes: usize, case: fn(&dyn Runner)) {
+    deep::on_a_stack_of(bytes, || case(&DirectRunner::new().seed(1)));
     for threads in [1, 2, 16] {
-        deep::on_a_small_stack(|| case(&ThreadedRunner::new().parallelism(threads)));
+        deep::on_a_stack_of(bytes, || case(&ThreadedRunner::new().parallelism(threads)));
     }
+}
+
+#[test]
+fn b152_deeply_nested_composites() {
+    on_stacks_of(64 << 20, deep::b152_deeply_nested_composites);
 }
 
 macro_rules! small_stack {
@@ -17,7 +22,7 @@ macro_rules! small_stack {
         $(
             #[test]
             fn $case() {
-                on_small_stacks(deep::$case);
+                on_stacks_of(deep::SMALL_STACK, deep::$case);
             }
         )+
     };
@@ -25,7 +30,6 @@ macro_rules! small_stack {
 
 small_stack! {
     b152_many_maps_in_a_row,
-    b152_deeply_nested_composites,
     b152_a_chain_of_flattens,
     b152_a_flatten_of_many,
     b152_a_wide_fan_out,

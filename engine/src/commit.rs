@@ -65,7 +65,7 @@ impl Engine {
     ) -> Vec<Finalizer> {
         let plan = self.plan.clone();
         let stage = &plan.stages[bundle.stage.0];
-        let Effects { outputs, keyed, shards, spare_tables, windows, residuals, finalizers, view } = effects;
+        let Effects { outputs, keyed, shards, spare_tables, windows, residuals, finalizers, views } = effects;
         for (edge, batch) in outputs {
             let edge = stage.edges[edge];
             self.deliver(edge.to, batch, edge.spread);
@@ -109,17 +109,18 @@ impl Engine {
                 self.ready.insert(bundle.stage);
             }
         }
-        if let (Some(value), Some(window)) = (view, &bundle.window) {
+        for (window, value) in views {
+            let lateness = self.readers_lateness(bundle.stage);
             let state = &mut self.stages[bundle.stage.0];
             // One that readers have left behind stays gone, however late it was built.
-            if window.max_timestamp() >= state.values_from {
-                state.values.insert(window.clone(), value);
+            if window.expiry(lateness) >= state.values_from {
+                state.values.insert(window, value);
             }
         }
         if !spare_tables.is_empty() {
             self.recycle(bundle.stage, spare_tables);
         }
-        if matches!(stage.root, Root::View(..)) {
+        if stage.view.is_some() {
             self.view_moved(bundle.stage);
         }
         finalizers

@@ -345,7 +345,7 @@ impl Network for Engine {
             Root::KeyGroups(_) => self.wake_key_groups(id),
             _ => {}
         }
-        if matches!(stage.root, Root::View(..)) {
+        if stage.view.is_some() {
             self.view_moved(id);
         }
         if !stage.views.is_empty() {

@@ -320,7 +320,7 @@ impl Engine {
         for (n, feed) in stage.feeds.iter().enumerate() {
             let mut shard: Option<Box<dyn Shard>> = match &plan.stages[feed.to.0].root {
                 Root::Group(factory) => self.stages[id.0].shards[n].pop().or_else(|| factory.shard()),
-                Root::View(factory, _) => {
+                Root::View(factory) => {
                     Some(self.stages[id.0].shards[n].pop().unwrap_or_else(|| factory.shard()))
                 }
                 _ => None,

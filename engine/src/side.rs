@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use purlin_sdk::{
-    Timestamp,
+    Duration, Timestamp,
     batch::{AnyBatch, Row},
     exec::{ReadyView, ViewSnapshot, ViewValue},
     metrics::DROPPED_DUE_TO_LATENESS,
     window::Window,
 };
 
-use crate::{Engine, StageId, plan::Root, state::Item};
+use crate::{Engine, StageId, state::Item};
 
 /// Whether an element can be processed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,17 +28,21 @@ impl Engine {
         if let Some(value) = state.values.get(window) {
             return (Readiness::Ready, Some(value.clone()));
         }
-        let Root::View(factory, _) = &self.plan.stages[view.0].root else { return (Readiness::Gone, None) };
+        let Some((factory, strategy)) = &self.plan.stages[view.0].view else {
+            return (Readiness::Gone, None);
+        };
         let end = window.max_timestamp();
-        if state.progress.input() <= end {
+        // Without a value it is known to be empty when no pane can come any more.
+        if state.progress.input() <= window.expiry(strategy.allowed_lateness) {
             return (Readiness::Waiting, None);
         }
         let pending = state.windows.contains_key(&(end, window.clone()))
             || state.closing.iter().chain(&state.closed).any(|c| c.window == *window)
-            || state.running > 0;
+            || state.running > 0
+            || !state.ready_groups.is_empty();
         if pending {
             (Readiness::Waiting, None)
-        } else if end < state.values_from {
+        } else if window.expiry(self.readers_lateness(view)) < state.values_from {
             (Readiness::Gone, None)
         } else {
             (Readiness::Ready, Some(factory.empty()))
@@ -123,7 +127,7 @@ impl Engine {
     ) -> Readiness {
         let mut all = Readiness::Ready;
         for (path, view) in &stage.views {
-            let Root::View(_, strategy) = &self.plan.stages[view.0].root else { continue };
+            let Some((_, strategy)) = &self.plan.stages[view.0].view else { continue };
             let (_, values): &mut ReadyView = snapshot
                 .views
                 .entry(path.clone())
@@ -168,6 +172,12 @@ impl Engine {
         }
     }
 
+    /// For how long after a window's end elements may still come that look at the view `id` there.
+    pub(crate) fn readers_lateness(&self, id: StageId) -> Duration {
+        let readers = self.plan.stages.iter().filter(|s| s.views.iter().any(|(_, view)| *view == id));
+        readers.map(|s| s.lateness).max().unwrap_or(Duration::ZERO)
+    }
+
     /// Forgets values of the views of stage `id` that no reader can ask for any more.
     pub(crate) fn forget_views(&mut self, id: StageId) {
         let plan = self.plan.clone();
@@ -175,10 +185,11 @@ impl Engine {
             let readers =
                 plan.stages.iter().zip(&self.stages).filter(|(s, _)| s.views.iter().any(|(_, v)| v == view));
             let from = readers.map(|(_, state)| state.progress.input()).min().unwrap_or(Timestamp::MIN);
+            let lateness = self.readers_lateness(*view);
             let state = &mut self.stages[view.0];
             if from > state.values_from {
                 state.values_from = from;
-                state.values.retain(|window, _| window.max_timestamp() >= from);
+                state.values.retain(|window, _| window.expiry(lateness) >= from);
             }
         }
     }

@@ -19,6 +19,11 @@ impl SplitCandidate {
         self.id
     }
 
+    /// How long it has been running, by the wall clock.
+    pub fn age(&self) -> std::time::Duration {
+        self.control.age()
+    }
+
     /// How much work remains in it.
     pub fn remaining(&self) -> f64 {
         self.control.split_point().map_or(0.0, |p| p.remaining())

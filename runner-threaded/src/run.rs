@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
 };
@@ -23,6 +23,9 @@ pub(crate) struct Run {
     /// Told when there is something to do, and when the run is over.
     pub(crate) news: Condvar,
     pub(crate) idle: AtomicUsize,
+    /// Whether an idle worker looks for what it can split. One is enough: what it splits off is taken by itself, and then
+    /// the next one looks.
+    pub(crate) looking: AtomicBool,
     alive: AtomicUsize,
     pub(crate) stealers: Vec<Stealer<Box<Task>>>,
     pub(crate) shared: Arc<RunShared>,
@@ -45,6 +48,7 @@ impl Run {
             engine: Mutex::new(engine),
             news: Condvar::new(),
             idle: AtomicUsize::new(0),
+            looking: AtomicBool::new(false),
             alive: AtomicUsize::new(workers),
             stealers: deques.iter().map(Deque::stealer).collect(),
             shared: shared.clone(),

@@ -34,13 +34,17 @@ impl Default for ThreadedRunner {
 }
 
 impl ThreadedRunner {
+    /// How many threads there may be.
+    pub const MOST_THREADS: usize = 1024;
+
     /// As many threads as the machine has cores, on the wall clock.
     pub fn new() -> ThreadedRunner {
         let parallelism = std::thread::available_parallelism().map_or(1, usize::from);
         ThreadedRunner { config: EngineConfig { parallelism, ..EngineConfig::default() }, clock: None }
     }
 
-    /// How many bundles may run at once, at least one.
+    /// How many bundles may run at once, at least one; each on a thread of its own. More than
+    /// [`MOST_THREADS`](Self::MOST_THREADS) are refused when the pipeline is started.
     #[must_use]
     pub fn parallelism(mut self, threads: usize) -> ThreadedRunner {
         self.config.parallelism = threads.max(1);
@@ -82,6 +86,15 @@ impl Runner for ThreadedRunner {
     }
 
     fn run(&self, graph: Graph) -> Result<RunHandle, PipelineError> {
+        if self.config.parallelism > Self::MOST_THREADS {
+            return Err(PipelineError::runner(format!(
+                "{} threads were asked for, and {} is the most; this machine runs {} at once, and more only help where \
+                 they wait for something outside",
+                self.config.parallelism,
+                Self::MOST_THREADS,
+                std::thread::available_parallelism().map_or(1, usize::from)
+            )));
+        }
         let clock: ClockRef = match &self.clock {
             Some(clock) => clock.handle(),
             None => Arc::new(SystemClock),

@@ -20,15 +20,20 @@ const TAKE: usize = 4;
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 const LOOK_LATEST: Duration = Duration::from_millis(100);
 
+/// A bundle is worth splitting when it has been at work for this long: below it the pieces would cost more than they
+/// bring, the more of them the more workers are idle.
+const WORTH_SPLITTING: Duration = Duration::from_millis(2);
+
 pub(crate) struct Worker {
     run: Arc<Run>,
     mine: Deque<Box<Task>>,
     patience: Duration,
+    looking: bool,
 }
 
 impl Worker {
     pub(crate) fn new(run: Arc<Run>, mine: Deque<Box<Task>>) -> Worker {
-        Worker { run, mine, patience: LOOK_AGAIN }
+        Worker { run, mine, patience: LOOK_AGAIN, looking: false }
     }
 
     /// Works until the run is over.
@@ -37,6 +42,7 @@ impl Worker {
         let worked = catch_unwind(AssertUnwindSafe(|| {
             let mut finished = None;
             while let Some(task) = self.next(finished.take()) {
+                self.stop_looking();
                 self.patience = LOOK_AGAIN;
                 finished = Some(task.run());
             }
@@ -46,6 +52,25 @@ impl Worker {
         }
         self.run.news.notify_all();
         self.run.leave();
+    }
+
+    /// Whether this worker is the one that looks for what can be split.
+    fn looks(&mut self) -> bool {
+        self.looking |= !self.run.looking.swap(true, Ordering::SeqCst);
+        self.looking
+    }
+
+    /// Leaves that to another one.
+    fn stop_looking(&mut self) {
+        if std::mem::take(&mut self.looking) {
+            // Under the lock: a worker that saw that somebody looks is asleep by now, and hears of it.
+            let engine = self.run.lock();
+            self.run.looking.store(false, Ordering::SeqCst);
+            drop(engine);
+            if self.run.idle.load(Ordering::SeqCst) > 0 {
+                self.run.news.notify_one();
+            }
+        }
     }
 
     /// Commits what was done, and takes what is next; nothing when the run is over.
@@ -126,7 +151,7 @@ impl Worker {
             clock.set(at);
             return;
         }
-        let candidates = engine.begin_splits();
+        let candidates = if self.looks() { engine.begin_splits() } else { Vec::new() };
         let mut timeout = until.map(|at| (at - run.clock.now()).to_std());
         if run.virtual_clock.is_some() {
             // What is parked is due when nothing runs any more; whoever commits last moves the clock.
@@ -154,18 +179,20 @@ impl Worker {
             // The last bundle came back meanwhile.
             return;
         }
-        run.idle.fetch_add(1, Ordering::Relaxed);
+        run.idle.fetch_add(1, Ordering::SeqCst);
         match timeout {
             Some(timeout) => drop(run.news.wait_timeout(engine, timeout)),
             None => drop(run.news.wait(engine)),
         }
-        run.idle.fetch_sub(1, Ordering::Relaxed);
+        run.idle.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Splits the candidate with most work left; whether it could be.
     fn split(&self, candidates: Vec<SplitCandidate>) -> bool {
         let remaining: Vec<f64> = candidates.iter().map(SplitCandidate::remaining).collect();
-        let most = (0..candidates.len()).max_by(|a, b| remaining[*a].total_cmp(&remaining[*b]));
+        let most = (0..candidates.len())
+            .filter(|i| candidates[*i].age() >= WORTH_SPLITTING)
+            .max_by(|a, b| remaining[*a].total_cmp(&remaining[*b]));
         let mut chosen = most.map(|i| (i, candidates[i].split()));
         let mut engine = self.run.lock();
         let mut done = false;

@@ -3,12 +3,14 @@
 mod closures;
 mod core;
 mod keyed;
+mod keyed_par_do;
 mod outputs;
 mod par_do;
 mod sides;
 
 pub use self::core::PCollection;
 pub use closures::FnDoFn;
+pub use keyed_par_do::KeyedParDo;
 pub use outputs::OutputsBuilder;
 pub use par_do::{ParDo, ParDoOutputs};
 

@@ -5,6 +5,7 @@
 //! | a pipeline | [`assert_that`] on its collections, [`run_and_check`] on a runner |
 //! | what happens when | [`TestStream`] scripts elements, the watermark and processing time; [`TestStreams`] several at once |
 //! | one DoFn | [`DoFnTester`] |
+//! | one DoFn with state and timers | [`KeyedTester`] |
 //! | one splittable DoFn | [`SdfTester`], with [`check_laws`](SdfTester::check_laws) for all splits |
 //! | a CombineFn | [`check_combine_fn_laws`] |
 
@@ -12,6 +13,7 @@ mod assert;
 mod combine_laws;
 mod dofn_tester;
 mod harness;
+mod keyed_tester;
 mod runner;
 mod sdf_tester;
 mod sides;
@@ -21,6 +23,7 @@ mod test_streams;
 pub use assert::{ASSERTION, Assertion, assert_that, check_assertions};
 pub use combine_laws::check_combine_fn_laws;
 pub use dofn_tester::DoFnTester;
+pub use keyed_tester::KeyedTester;
 pub use runner::run_and_check;
 pub use sdf_tester::SdfTester;
 pub use test_stream::{ScriptId, StreamEvent, TestStream, TestStreamSource};

@@ -2,7 +2,7 @@
 
 use purlin_sdk::{CombineFn, Element, Key, PCollection, PTransform};
 
-use crate::{max::MaxFn, order::By, scope::PerKey};
+use crate::{extremum::MaxFn, order::By, scope::PerKey};
 
 /// Each element once per window, however often it comes.
 ///

@@ -51,14 +51,13 @@
 
 mod count;
 mod distinct;
+mod extremum;
 pub mod io;
 mod join;
 mod keys;
 mod kv_swap;
 mod latest;
-mod max;
 mod mean;
-mod min;
 mod number;
 mod offsets;
 mod order;
@@ -72,13 +71,12 @@ mod values;
 
 pub use count::{Count, CountFn, CountPerElement};
 pub use distinct::{Distinct, DistinctBy};
+pub use extremum::{Max, MaxFn, Min, MinFn};
 pub use join::{FullOuterJoin, InnerJoin, Join, LeftOuterJoin, RightOuterJoin};
 pub use keys::Keys;
 pub use kv_swap::KvSwap;
 pub use latest::{Latest, LatestFn};
-pub use max::{Max, MaxFn};
 pub use mean::{Mean, MeanFn};
-pub use min::{Min, MinFn};
 pub use number::{Number, Summable};
 pub use order::{By, ByKey, Float, Natural, Order, float_order};
 pub use sample::{Sample, SampleAny, SampleFn};

@@ -187,6 +187,21 @@ fn b187_patterns_that_match_nothing() {
     }
 }
 
+/// The size says 0 of every file in `/proc`.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_says_it_is_empty_is_read_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = path(folder.path(), "empty.txt");
+    fs::write(&empty, "").unwrap();
+    let version = fs::read_to_string("/proc/version").unwrap();
+    assert_eq!(fs::metadata("/proc/version").unwrap().len(), 0);
+    for runner in runners() {
+        assert_eq!(read(&*runner, TextIo::read("/proc/version")), sorted(version.lines()), "{runner:?}");
+        assert_eq!(read(&*runner, TextIo::read(&empty)), [""; 0], "{runner:?}");
+    }
+}
+
 #[test]
 fn a_line_that_is_no_text_fails_with_its_place_and_the_way_out() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 
 use pipelines::{elements, run, runners, try_run};
 use purlin_sdk::{
-    Duration, Timestamp,
+    Duration, Pipeline, Timestamp,
     window::{FixedWindows, Sessions},
 };
 use purlin_transforms::{GenerateSequence, io::TextIo};
@@ -137,11 +137,27 @@ fn a_failed_run_leaves_nothing_under_the_final_names() {
                 .apply("Write", TextIo::write(prefix(folder.path())));
         });
         assert!(failed.unwrap_err().to_string().contains("out of luck"));
-        let seen: Vec<_> = names(folder.path()).into_iter().filter(|name| !name.starts_with('.')).collect();
-        assert!(seen.is_empty(), "{runner:?} {seen:?}");
-        // What is hidden is known.
-        purlin_transforms::io::files::clean_leftovers(&prefix(folder.path()), "").unwrap();
-        assert!(names(folder.path()).is_empty(), "{runner:?}");
+        assert_eq!(names(folder.path()), [""; 0], "{runner:?}");
+    }
+}
+
+/// One final name is a folder's: no shard has its name then, and what was there stays.
+#[test]
+fn a_name_that_cannot_be_had_leaves_all_as_it_was() {
+    for runner in runners() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("out-00000-of-00004"), "earlier").unwrap();
+        fs::create_dir(folder.path().join("out-00002-of-00004")).unwrap();
+        let failed = try_run(&*runner, |p| {
+            p.apply("Numbers", GenerateSequence::from(0).to(3000))
+                .map("Format", |n| n.to_string())
+                .apply("Write", TextIo::write(prefix(folder.path())));
+        });
+        let error = failed.unwrap_err();
+        assert_eq!(error.step().map(|s| s.path()), Some("Write/Publish"));
+        assert!(error.to_string().contains("out-00002-of-00004` is a directory"), "{error}");
+        assert_eq!(names(folder.path()), ["out-00000-of-00004", "out-00002-of-00004"], "{runner:?}");
+        assert_eq!(fs::read_to_string(folder.path().join("out-00000-of-00004")).unwrap(), "earlier");
     }
 }
 
@@ -156,6 +172,33 @@ fn files_of_an_earlier_run_are_replaced() {
         assert_eq!(lines(folder.path()), ["a", "b"], "{runner:?}");
         assert_eq!(names(folder.path()), set(2, ""), "{runner:?}");
     }
+}
+
+/// The second would replace what the first wrote.
+#[test]
+fn two_writes_to_the_same_names_are_a_build_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (prefix, other_way) =
+        (prefix(folder.path()), folder.path().join("./none/../out").to_str().unwrap().to_owned());
+    for second in [&prefix, &other_way] {
+        let p = Pipeline::new();
+        let lines = p.create("Lines", ["a".to_owned()]);
+        lines.apply("One", TextIo::write(&prefix));
+        lines.apply("Two", TextIo::write(second));
+        let error = p.build().unwrap_err().to_string();
+        for part in
+            ["`Two` (built at ", "as `One` (built at ", "text_io_write.rs", "prefix or suffix", "flatten"]
+        {
+            assert!(error.contains(part), "`{part}` is not said in: {error}");
+        }
+    }
+    let p = Pipeline::new();
+    let lines = p.create("Lines", ["a".to_owned()]);
+    lines.apply("One", TextIo::write(&prefix));
+    lines.apply("Suffix", TextIo::write(&prefix).suffix(".txt"));
+    lines.apply("Shards", TextIo::write(&prefix).shards(2));
+    lines.apply("Prefix", TextIo::write(format!("{prefix}put")));
+    p.build().unwrap();
 }
 
 #[test]
@@ -252,9 +295,7 @@ fn a_bundle_that_is_run_again_leaves_no_line_twice() {
                 .apply("Write", TextIo::write(prefix(folder.path())).shards(3));
         });
         assert!(failures.load(Ordering::SeqCst) > 2, "{runner:?}");
-        let seen: Vec<_> = names(folder.path()).into_iter().filter(|name| !name.starts_with('.')).collect();
-        assert_eq!(seen, set(3, ""), "{runner:?}");
-        purlin_transforms::io::files::clean_leftovers(&prefix(folder.path()), "").unwrap();
+        assert_eq!(names(folder.path()), set(3, ""), "{runner:?}");
         let mut numbers: Vec<i64> = lines(folder.path()).iter().map(|l| l.parse().unwrap()).collect();
         numbers.sort_unstable();
         assert!(numbers.iter().copied().eq(0..500), "{runner:?}");

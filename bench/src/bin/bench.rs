@@ -4,7 +4,12 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use mimalloc::MiMalloc;
 use purlin_bench::harness::{self, cli::Args};
+
+/// Every system's: a comparison in which one of them had a better allocator would compare allocators.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     match harness::run(&Args::parse()) {

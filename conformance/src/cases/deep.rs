@@ -7,13 +7,13 @@ use super::support::collect;
 /// The stack of a thread where nobody asked for more, as the standard library has it.
 pub const SMALL_STACK: usize = 2 << 20;
 
-/// Runs `work` on a thread with a [`SMALL_STACK`].
+/// Runs `work` on a thread with a stack of `bytes`.
 ///
 /// # Panics
 /// When `work` does.
-pub fn on_a_small_stack(work: impl FnOnce() + Send) {
+pub fn on_a_stack_of(bytes: usize, work: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(SMALL_STACK).spawn_scoped(scope, work);
+        let thread = std::thread::Builder::new().stack_size(bytes).spawn_scoped(scope, work);
         thread.expect("a thread can be started").join().expect("it did not panic");
     });
 }
@@ -35,7 +35,8 @@ pub fn b152_many_maps_in_a_row(r: &dyn Runner) {
     assert_eq!(graph.spec().fingerprint(), graph.spec().fingerprint());
 }
 
-/// Ten thousand composites, each in the one before.
+/// Ten thousand composites, each in the one before. The program that builds them recurses itself, in frames that are
+/// large without optimisation, so it needs a stack to match.
 pub fn b152_deeply_nested_composites(r: &dyn Runner) {
     fn nest(pc: &PCollection<i64>, depth: usize) -> PCollection<i64> {
         if depth == 0 {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use purlin_sdk::{
-    BuildError, BuildErrors, Step,
+    BuildError, BuildErrors, Duration, Step,
     batch::{BATCH_SIZE, Batch},
     graph::{CollectionId, Graph, Node, Op},
 };
@@ -99,8 +99,20 @@ impl Planner<'_> {
             }
             Op::View(factory) => {
                 let strategy = self.graph.collections[node.inputs[0].0].strategy.clone();
-                let root = Root::View(factory.clone(), strategy);
-                let stage = self.root(node, root, SlotKind::ViewRoot(factory.clone()));
+                let stage = match factory.panes() {
+                    None => self.root(node, Root::View(factory.clone()), SlotKind::ViewRoot(factory.clone())),
+                    Some(panes) => {
+                        let root = Root::KeyGroups(panes.clone());
+                        let stage = self.root(node, root, SlotKind::GroupRoot(panes.clone()));
+                        let builder = self.slot(stage, &node.step, SlotKind::PaneBuilder(factory.clone()));
+                        self.connect(Source { stage, slot: 0, port: 0 }, builder);
+                        if panes.is_synchronized() {
+                            self.plan.stages[stage.0].keyed_upstream = self.keyed_upstream(stage);
+                        }
+                        stage
+                    }
+                };
+                self.plan.stages[stage.0].view = Some((factory.clone(), strategy));
                 self.plan.views.insert(node.step.path().into(), stage);
                 self.feed(&inputs, stage, node, |n| SlotKind::ViewCollector(factory.clone(), n));
             }
@@ -150,6 +162,11 @@ impl Planner<'_> {
             feeds: Vec::new(),
             upstream: Vec::new(),
             keyed_upstream: Vec::new(),
+            view: None,
+            lateness: node
+                .inputs
+                .first()
+                .map_or(Duration::ZERO, |input| self.graph.collections[input.0].strategy.allowed_lateness),
             views,
             least_bundle: if matches!(node.op, Op::Redistribute(_)) { 1 } else { BATCH_SIZE },
             step: node.step.clone(),

@@ -25,6 +25,7 @@ impl SlotPlan {
             SlotKind::GroupRoot(f) => (f.root(&spec), f.input()),
             SlotKind::GroupCollector(f, n) => (f.collector(&spec, *n), f.input()),
             SlotKind::ViewRoot(f) => (f.builder(&spec), f.input()),
+            SlotKind::PaneBuilder(f) => (f.pane_builder(&spec), f.pane_input()),
             SlotKind::ViewCollector(f, n) => (f.collector(&spec, *n), f.input()),
             SlotKind::Boundary(new, edge) => (Box::new(Boundary::new(*edge)), new()),
         };

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, fmt, sync::Arc};
 
 use purlin_sdk::{
-    Step,
+    Duration, Step,
     batch::AnyBatch,
     exec::{GroupFactory, KernelFactory, SdfFactory, ViewFactory},
     testing::TestStreamSource,
@@ -26,7 +26,6 @@ pub struct Plan {
 }
 
 /// Transforms that run as one bundle.
-#[derive(Debug)]
 pub(crate) struct Stage {
     pub(crate) root: Root,
     /// The kernels, in topological order.
@@ -39,12 +38,22 @@ pub(crate) struct Stage {
     pub(crate) upstream: Vec<StageId>,
     /// All stages with key groups before it, where its trigger waits for them.
     pub(crate) keyed_upstream: Vec<StageId>,
+    /// The side input that it builds, and how that is windowed.
+    pub(crate) view: Option<(Arc<dyn ViewFactory>, WindowingStrategy)>,
+    /// For how long elements for an expired window may still come to it.
+    pub(crate) lateness: Duration,
     /// The views that its root looks at.
     pub(crate) views: Vec<(Arc<str>, StageId)>,
     /// Bundles smaller than this are not worth being spread over workers; one where it was asked to spread elements.
     pub(crate) least_bundle: usize,
     /// Where it begins, for messages.
     pub(crate) step: Step,
+}
+
+impl fmt::Debug for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} from {:?}: {:?}", self.step, self.root, self.slots)
+    }
 }
 
 /// What a stage's bundles start from.
@@ -62,7 +71,7 @@ pub(crate) enum Root {
     /// Key groups.
     KeyGroups(Arc<dyn GroupFactory>),
     /// Windows of a side input that closed.
-    View(Arc<dyn ViewFactory>, WindowingStrategy),
+    View(Arc<dyn ViewFactory>),
 }
 
 impl fmt::Debug for Root {
@@ -104,6 +113,8 @@ pub(crate) enum SlotKind {
     GroupCollector(Arc<dyn GroupFactory>, usize),
     /// Builds a side input.
     ViewRoot(Arc<dyn ViewFactory>),
+    /// Makes values of a side input of panes.
+    PaneBuilder(Arc<dyn ViewFactory>),
     /// The end before a side input, with its number among the stage's feeds.
     ViewCollector(Arc<dyn ViewFactory>, usize),
     /// The end before another stage, with the edge's number.
@@ -120,6 +131,7 @@ impl fmt::Debug for SlotKind {
             SlotKind::GroupRoot(_) => "merge groups",
             SlotKind::GroupCollector(..) => "gather groups",
             SlotKind::ViewRoot(_) => "build side input",
+            SlotKind::PaneBuilder(_) => "build side input of panes",
             SlotKind::ViewCollector(..) => "gather side input",
             SlotKind::Boundary(..) => "boundary",
         })

@@ -6,6 +6,7 @@
 //! cargo run -p purlin-examples --bin failures -- --fail=panic
 //! cargo run -p purlin-examples --bin failures -- --fail=build
 //! cargo run -p purlin-examples --bin failures -- --fail=aside
+//! cargo run -p purlin-examples --bin failures -- --fail=wait   # and then Ctrl-C, twice
 //! ```
 
 use purlin::prelude::*;
@@ -30,6 +31,8 @@ enum Fail {
     Aside,
     /// It fails the first time only, and is tried again where `--retries` says so
     Once,
+    /// Nothing fails, but every number waits for a line of input: interrupt it once to cancel, twice to end it at once
+    Wait,
 }
 
 fn build(p: &Pipeline, options: &Options) {
@@ -48,6 +51,7 @@ fn build(p: &Pipeline, options: &Options) {
             numbers
         }
         Fail::Once => lines.map_cx("Parse", |line, cx| flaky(&line, cx.options()?)),
+        Fail::Wait => lines.map_cx("Parse", |line, _| patient(&line)),
     };
     numbers.apply("Sum", Sum::globally()).map("Print", |sum| println!("sum: {sum}"));
 }
@@ -61,6 +65,13 @@ fn flaky(line: &str, _: &Options) -> Result<i64> {
     } else {
         Err(DoFnError::msg("the service is busy").retryable())
     }
+}
+
+/// Waits in a call that a runner can neither see nor stop.
+fn patient(line: &str) -> Result<i64> {
+    println!("waiting for input");
+    std::io::stdin().read_line(&mut String::new())?;
+    Ok(line.parse().unwrap_or(300))
 }
 
 fn main() -> ExitCode {

@@ -7,7 +7,12 @@
 //! cat /tmp/counts-*
 //! ```
 
+use mimalloc::MiMalloc;
 use purlin::{io::TextIo, prelude::*};
+
+/// A `String` a word is much to allocate and free: this allocator makes the program faster.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Counts the words of text files
 #[derive(clap::Args, Clone)]

@@ -3,5 +3,6 @@
 mod failures;
 mod own_estimator;
 mod program;
+mod signals;
 mod small;
 mod wordcount;

@@ -8,6 +8,8 @@ use std::{
     process::{Child, ChildStdout, Command, Stdio},
 };
 
+use crate::program::signal;
+
 /// The program at work on a file that grows.
 struct Tail {
     program: Child,
@@ -49,11 +51,6 @@ impl Tail {
         Some((start.to_owned(), n.parse().unwrap()))
     }
 
-    fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args(["-s", name, &self.program.id().to_string()]).status().unwrap();
-        assert!(sent.success());
-    }
-
     /// The exit code and what was said on stderr.
     fn end(mut self) -> (Option<i32>, String) {
         let mut said = String::new();
@@ -78,7 +75,7 @@ fn windows_fire_on_time_and_a_drain_counts_every_line_once(runner: &str, estimat
 
     // What was appended before the signal is counted, whether it was read by then or not.
     tail.append((0..1000).map(|i| 33 + i / 50));
-    tail.signal("TERM");
+    signal(&tail.program, "TERM");
     let mut counted = 6;
     while let Some((_, n)) = tail.window() {
         counted += n;
@@ -125,7 +122,7 @@ fn an_interrupt_cancels() {
         tail.append([1, 10]);
         // It is at work.
         assert_eq!(tail.window(), Some(("00:00".to_owned(), 1)));
-        tail.signal("INT");
+        signal(&tail.program, "INT");
         // The window that is open is thrown away.
         assert_eq!(tail.window(), None);
         let (code, said) = tail.end();

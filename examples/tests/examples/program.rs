@@ -1,6 +1,6 @@
 //! Running the examples as programs.
 
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 
 /// What a program said, and how it ended.
 #[derive(Debug)]
@@ -24,6 +24,13 @@ impl From<Output> for Ran {
         let text = |bytes| String::from_utf8(bytes).expect("text");
         Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
+}
+
+/// Sends a signal, by its name without SIG.
+#[cfg(unix)]
+pub(crate) fn signal(program: &Child, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &program.id().to_string()]).status().unwrap();
+    assert!(sent.success());
 }
 
 /// Runs a program to its end.

@@ -103,6 +103,59 @@ fn bad_input_is_one_error_and_no_output() {
     }
 }
 
+/// Opening it succeeds and reading it fails, for root as well: nothing is mapped at address 0.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_cannot_be_read_is_one_error_and_no_output() {
+    for runner in ["direct", "threaded"] {
+        let dir = directory(&format!("unreadable-{runner}"));
+        let file = dir.join("memory.txt");
+        std::os::unix::fs::symlink("/proc/self/mem", &file).unwrap();
+        // Beside a good one, whose words must not come out either.
+        fs::write(dir.join("good.txt"), "good words\n").unwrap();
+        let parts = ["`Read", "wordcount.rs:", "process", "memory.txt", "Input/output error"];
+        for input in [&file, &dir.join("*.txt")] {
+            assert_failed(&wordcount(runner, input, &dir.join("counts")), &dir, &parts);
+        }
+    }
+}
+
+/// Runs as another user where this one is allowed everything.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_without_permission_is_one_error_and_no_output() {
+    use std::os::unix::fs::PermissionsExt;
+
+    for runner in ["direct", "threaded"] {
+        let dir = directory(&format!("permission-{runner}"));
+        let file = dir.join("secret.txt");
+        fs::write(&file, "secret words\n").unwrap();
+        let permit = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        permit(&file, 0o000);
+        // That it cannot write is not to be the reason.
+        permit(&dir, 0o777);
+        let mut command = if fs::File::open(&file).is_err() {
+            Command::new(WORDCOUNT)
+        } else {
+            let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", WORDCOUNT];
+            let tried = Command::new("setpriv").args(nobody).arg("--help").output();
+            if !tried.as_ref().is_ok_and(|ran| ran.status.success()) {
+                eprintln!(
+                    "skipped: this user may read everything, and setpriv gives no other one: {tried:?}"
+                );
+                return;
+            }
+            let mut command = Command::new("setpriv");
+            command.args(nobody);
+            command
+        };
+        command.arg(format!("--runner={runner}")).arg("--input").arg(&file);
+        let ran: Ran = command.arg("--output").arg(dir.join("counts")).output().unwrap().into();
+        let parts = ["`Read", "wordcount.rs:", "process", "secret.txt", "Permission denied"];
+        assert_failed(&ran, &dir, &parts);
+    }
+}
+
 /// `ulimit -f` counts blocks of 512 or 1024 bytes; the counts of the book have more than both.
 #[cfg(unix)]
 #[test]

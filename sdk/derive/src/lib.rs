@@ -1,8 +1,11 @@
-//! Derives for pipelines: [`Outputs`].
+//! Derives for pipelines: [`Outputs`], [`KeyedState`].
 #![forbid(unsafe_code)]
 
 mod attributes;
+mod errors;
+mod keyed_state;
 mod outputs;
+mod pascal_case;
 mod snake_case;
 
 use proc_macro::TokenStream;
@@ -45,4 +48,74 @@ use proc_macro::TokenStream;
 pub fn derive_outputs(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
     outputs::expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes a struct the state of a keyed DoFn: state per key and window, with timers.
+///
+/// Its fields are cells of `purlin::state` (`Value`, `Bag`, `Combining`, `Map`, `Set`, `OrderedList`, `Multimap`) and
+/// timers. A field of type `Timer` or `TimerFamily` says whose time it goes by: `#[timer(event)]` or
+/// `#[timer(processing)]`. State goes by the names of the fields.
+///
+/// For `struct Cart` it also makes `enum CartTimer`, as visible as the struct, with a variant for each timer, its name
+/// in Pascal case; that of a family has the tag: `Per(String)`. `on_timer` is told by it which timer fires.
+///
+/// ```
+/// use purlin_derive::KeyedState;
+/// use purlin_sdk::{
+///     Duration, Emitter, KeyedDoFn, Pipeline, ProcessContext, Result, TimerContext,
+///     state::{Bag, Timer},
+/// };
+///
+/// #[derive(KeyedState)]
+/// #[keyed_state(crate = "purlin_sdk")] // not needed by who depends on `purlin`
+/// struct Cart {
+///     items: Bag<String>,
+///     #[timer(event)]
+///     expiry: Timer,
+/// }
+///
+/// /// Gives a cart up that nothing was put into for an hour.
+/// #[derive(Clone)]
+/// struct Abandoned;
+///
+/// impl KeyedDoFn for Abandoned {
+///     type Key = u64;
+///     type Value = String;
+///     type Output = (u64, Vec<String>);
+///     type State = Cart;
+///
+///     fn process(
+///         &mut self,
+///         _: &u64,
+///         item: String,
+///         cart: &mut Cart,
+///         cx: &ProcessContext<'_>,
+///         _: &mut Emitter<'_, Self::Output>,
+///     ) -> Result {
+///         cart.items.add(item);
+///         cart.expiry.set(cx, cx.timestamp() + Duration::from_hours(1))
+///     }
+///
+///     fn on_timer(
+///         &mut self,
+///         timer: CartTimer,
+///         user: &u64,
+///         cart: &mut Cart,
+///         _: &TimerContext<'_>,
+///         out: &mut Emitter<'_, Self::Output>,
+///     ) -> Result {
+///         assert_eq!(timer, CartTimer::Expiry);
+///         out.emit((*user, cart.items.take()));
+///         Ok(())
+///     }
+/// }
+///
+/// let p = Pipeline::new();
+/// p.create("Clicks", [(7, "shoes".to_owned())]).par_do_keyed("Abandoned", Abandoned);
+/// assert!(p.build().is_ok());
+/// ```
+#[proc_macro_derive(KeyedState, attributes(keyed_state, timer))]
+pub fn derive_keyed_state(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    keyed_state::expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }

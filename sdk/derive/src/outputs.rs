@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{Attribute, Data, DeriveInput, Error, Fields, Ident, Result, Type, Variant, spanned::Spanned};
 
-use crate::{attributes::crate_path, snake_case::field_of};
+use crate::{attributes::crate_path, errors::Errors, snake_case::field_of};
 
 /// One variant.
 struct Output<'a> {
@@ -18,7 +18,7 @@ struct Output<'a> {
 
 /// The struct of collections and the implementation, or everything that is wrong with the enum.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
-    let root = crate_path(input)?;
+    let root = crate_path(input, "outputs")?;
     let outputs = outputs_of(input)?;
     let DeriveInput { ident, vis, .. } = input;
     let collections = format_ident!("{ident}Collections");
@@ -122,23 +122,6 @@ fn output_of(variant: &Variant) -> Result<Output<'_>> {
     };
     let docs = variant.attrs.iter().filter(|a| a.path().is_ident("doc")).collect();
     Ok(Output { variant: name, field: field_of(name)?, element, docs })
-}
-
-/// Errors that are told together.
-#[derive(Default)]
-struct Errors(Option<Error>);
-
-impl Errors {
-    fn add(&mut self, error: Error) {
-        match &mut self.0 {
-            Some(first) => first.combine(error),
-            none => *none = Some(error),
-        }
-    }
-
-    fn none_or_all(self) -> Result<()> {
-        self.0.map_or(Ok(()), Err)
-    }
 }
 
 #[cfg(test)]

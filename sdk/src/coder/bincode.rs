@@ -29,8 +29,32 @@ pub fn encode<T: Element>(value: &T, out: &mut Vec<u8>) -> Result {
         .map_err(|e| DoFnError::msg(format!("`{}` does not encode: {e}", type_name::<T>())))
 }
 
+thread_local! {
+    static MEASURING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the value that is being serialised on this thread is only measured: its bytes are counted and forgotten.
+/// Runners measure a few elements of a batch to know how much memory waits. For a type whose `Serialize` has an effect,
+/// such as one that owns a file and gives it up to whoever reads the bytes.
+///
+/// ```
+/// assert!(!purlin_sdk::coder::bincode::is_measuring());
+/// ```
+pub fn is_measuring() -> bool {
+    MEASURING.get()
+}
+
 /// How many bytes `value` encodes to; zero when it does not encode.
 pub(crate) fn encoded_len<T: Serialize>(value: &T) -> usize {
+    /// Also undone when the value's `Serialize` panics.
+    struct Measuring;
+    impl Drop for Measuring {
+        fn drop(&mut self) {
+            MEASURING.set(false);
+        }
+    }
+    MEASURING.set(true);
+    let _measuring = Measuring;
     struct Count(usize);
     impl ::bincode::enc::write::Writer for Count {
         fn write(&mut self, bytes: &[u8]) -> std::result::Result<(), ::bincode::error::EncodeError> {
@@ -103,6 +127,19 @@ mod tests {
         // 0xfc: a length of four bytes follows, here 2^29.
         let e = decode::<String>(&mut &b"\xfc\x00\x00\x00\x20abc"[..]).unwrap_err().to_string();
         assert!(e.contains("String"), "{e}");
+    }
+
+    #[test]
+    fn a_value_can_tell_that_it_is_measured() {
+        struct Panics;
+        impl Serialize for Panics {
+            fn serialize<S: serde::Serializer>(&self, _: S) -> std::result::Result<S::Ok, S::Error> {
+                panic!("measured: {}", is_measuring())
+            }
+        }
+        let panics = std::panic::catch_unwind(|| encoded_len(&Panics)).unwrap_err();
+        assert_eq!(panics.downcast_ref::<String>().unwrap(), "measured: true");
+        assert!(!is_measuring());
     }
 
     #[test]

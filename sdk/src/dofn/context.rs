@@ -6,7 +6,9 @@ use crate::{
     DoFnError, Result, Step, Timestamp,
     batch::{Row, WindowSet},
     exec::{BundleCx, Finalizer},
+    keyed_dofn::TimerRules,
     metrics::{Counter, Distribution, Gauge},
+    state::{TimerScope, sealed::Sealed},
     view::View,
     window::{PaneInfo, Window},
 };
@@ -18,6 +20,25 @@ pub(crate) struct StepScope<'a> {
     pub(crate) step: &'a Step,
     /// Paths of the side inputs that the transform was given.
     pub(crate) views: &'a [Arc<str>],
+}
+
+impl StepScope<'_> {
+    /// The side input, for `window`.
+    pub(crate) fn side<V: Clone + Send + Sync + 'static>(
+        &self,
+        view: &View<V>,
+        window: &Window,
+    ) -> Result<V> {
+        let StepScope { cx, step, views } = self;
+        if !views.iter().any(|path| path == view.path()) {
+            return Err(DoFnError::msg(format!(
+                "`{}` reads the side input `{}` and was not given it: add `.side(&view)` where it is applied",
+                step.path(),
+                view.path()
+            )));
+        }
+        cx.views.get(view, window)
+    }
 }
 
 /// In `setup` and `teardown`: outside any bundle.
@@ -121,11 +142,18 @@ impl fmt::Debug for BundleContext<'_> {
 pub struct ProcessContext<'a> {
     bundle: BundleContext<'a>,
     row: Row<'a>,
+    // In a keyed DoFn: what its timers must obey.
+    timers: Option<&'a TimerRules>,
 }
 
 impl<'a> ProcessContext<'a> {
     pub(crate) fn new(scope: StepScope<'a>, row: Row<'a>) -> ProcessContext<'a> {
-        ProcessContext { bundle: BundleContext { scope }, row }
+        ProcessContext { bundle: BundleContext { scope }, row, timers: None }
+    }
+
+    /// The context of an element of a keyed DoFn.
+    pub(crate) fn keyed(scope: StepScope<'a>, row: Row<'a>, timers: &'a TimerRules) -> ProcessContext<'a> {
+        ProcessContext { bundle: BundleContext { scope }, row, timers: Some(timers) }
     }
 
     pub(crate) fn set_row(&mut self, row: Row<'a>) {
@@ -158,16 +186,20 @@ impl<'a> ProcessContext<'a> {
     /// When it was not given, when a singleton has no value and no default or several values, when the view's window
     /// function has no window there.
     pub fn side<V: Clone + Send + Sync + 'static>(&self, view: &View<V>) -> Result<V> {
-        let StepScope { cx, step, views } = self.bundle.scope;
-        if !views.iter().any(|path| path == view.path()) {
-            return Err(DoFnError::msg(format!(
-                "`{}` reads the side input `{}` and was not given it: add `.side(&view)` where it is applied",
-                step.path(),
-                view.path()
-            )));
-        }
         let window = self.row.window.cloned().unwrap_or_else(|| self.window());
-        cx.views.get(view, &window)
+        self.bundle.scope.side(view, &window)
+    }
+}
+
+impl Sealed for ProcessContext<'_> {
+    fn timer_scope(&self) -> Result<TimerScope<'_>> {
+        match self.timers {
+            Some(rules) => Ok(rules.scope(self.bundle.scope, self.window(), Some(self.timestamp()))),
+            None => Err(DoFnError::msg(format!(
+                "`{}` sets a timer and is no keyed DoFn: apply it by `par_do_keyed`",
+                self.path()
+            ))),
+        }
     }
 }
 

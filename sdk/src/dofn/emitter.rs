@@ -97,6 +97,12 @@ impl<'a, O: Element> Emitter<'a, O> {
         self
     }
 
+    /// Every timestamp that is emitted is noted.
+    pub(crate) fn noting(mut self, noted: &'a Observed) -> Emitter<'a, O> {
+        self.observed = Some(noted);
+        self
+    }
+
     /// Emits `value` with the input's timestamp.
     #[inline]
     pub fn emit(&mut self, value: O) {

@@ -40,6 +40,8 @@ pub enum Phase {
     Coder,
     /// A timer callback.
     Timer,
+    /// `on_window_expiration`.
+    WindowExpiration,
     /// A callback that runs after a bundle was committed.
     Finalize,
 }
@@ -63,6 +65,7 @@ impl fmt::Display for Phase {
             Phase::SideInput => "side input",
             Phase::Coder => "coder",
             Phase::Timer => "timer",
+            Phase::WindowExpiration => "on_window_expiration",
             Phase::Finalize => "finalize",
         })
     }

@@ -6,6 +6,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use crate::{PipelineError, Timestamp, batch::AnyBatch};
@@ -34,14 +35,30 @@ pub trait SplitPoint: Send + Sync {
 }
 
 /// Shared between the thread that runs a bundle and those that want something of it.
-#[derive(Default)]
 pub struct BundleControl {
+    begun: Instant,
     cancelled: AtomicBool,
     checkpoint: AtomicBool,
     split_point: Mutex<Option<Arc<dyn SplitPoint>>>,
 }
 
+impl Default for BundleControl {
+    fn default() -> BundleControl {
+        BundleControl {
+            begun: Instant::now(),
+            cancelled: AtomicBool::new(false),
+            checkpoint: AtomicBool::new(false),
+            split_point: Mutex::new(None),
+        }
+    }
+}
+
 impl BundleControl {
+    /// How long ago the bundle was handed out, by the wall clock: what it is worth to split it.
+    pub fn age(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
     /// Asks the bundle to stop; what it did is thrown away.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);

@@ -59,8 +59,8 @@ pub struct Effects {
     pub residuals: Vec<Residual>,
     /// Callbacks for after the commit.
     pub finalizers: Vec<Finalizer>,
-    /// A side input that was built.
-    pub view: Option<ViewValue>,
+    /// Values of a side input that were built, the latest of a window last.
+    pub views: Vec<(Window, ViewValue)>,
 }
 
 impl fmt::Debug for Effects {

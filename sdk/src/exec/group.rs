@@ -26,6 +26,6 @@ pub use table::{AnyTable, Shard};
 
 pub(super) use collector::Collector;
 pub(crate) use fold::{CombineFold, Fold, ListFold};
-pub(crate) use keyed::{KeyedCollector, key_groups};
+pub(crate) use keyed::KeyedCollector;
 pub(crate) use op::GroupOp;
 pub(super) use table::{WindowTable, WindowTables};

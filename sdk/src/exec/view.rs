@@ -3,14 +3,16 @@
 use std::{any::Any, collections::HashMap, fmt, hash::Hash, sync::Arc};
 
 use super::{
-    AnyTable, BundleInput, Downstream, Kernel, KernelResult, KernelSpec, ListFold, Shard,
+    AnyTable, BundleInput, Downstream, GroupFactory, GroupOp, Kernel, KernelResult, KernelSpec, ListFold,
+    Shard,
     group::{Collector, WindowTable, WindowTables},
 };
 use crate::{
-    DoFnError, Element, Key, Phase, PipelineError, Result, Step,
-    batch::{AnyBatch, Batch, ErasedBatch},
+    DoFnError, Element, Grouped, Key, Phase, PipelineError, Result, Step,
+    batch::{AnyBatch, Batch, ErasedBatch, Row},
+    coder_slot::CoderSlot,
     view::{ListView, MapView, MultimapView, View},
-    window::{TimestampCombiner, Window, WindowFn},
+    window::{AccumulationMode, TimestampCombiner, Window, WindowFn, WindowingStrategy},
 };
 
 /// A side input that was built: a `Result<V, String>` inside, since what is wrong with it is an error where it is read.
@@ -60,6 +62,8 @@ impl ViewSnapshot {
 /// Turns the elements of a window into what the side input reads as.
 pub(crate) trait ViewShape<T>: Clone + Send + Sync + 'static {
     type Value: Clone + Send + Sync + 'static;
+    /// Whether each firing of the collection's trigger replaces what was there; otherwise its elements are added.
+    const REPLACES: bool = false;
     fn build(&self, elements: Vec<T>) -> std::result::Result<Self::Value, String>;
 }
 
@@ -70,6 +74,7 @@ pub(crate) struct AsSingleton<T> {
 
 impl<T: Element> ViewShape<T> for AsSingleton<T> {
     type Value = T;
+    const REPLACES: bool = true;
     fn build(&self, mut elements: Vec<T>) -> std::result::Result<T, String> {
         match (elements.len(), elements.pop(), &self.default) {
             (1, Some(one), _) => Ok(one),
@@ -124,7 +129,8 @@ impl<K: Key + Hash, V: Element> ViewShape<(K, V)> for AsMultimap {
     }
 }
 
-/// Makes what a side input needs: it gathers like a grouping by the unit key, and is built when its window closes.
+/// Makes what a side input needs: it gathers like a grouping by the unit key, and is built when its window closes; or,
+/// where a trigger fires more than once, whenever it fires.
 pub trait ViewFactory: Send + Sync {
     /// Gathers elements at the end of a producing stage; `group` is its number among those that the stage feeds.
     fn collector(&self, spec: &KernelSpec, group: usize) -> Box<dyn Kernel>;
@@ -132,6 +138,12 @@ pub trait ViewFactory: Send + Sync {
     fn shard(&self) -> Box<dyn Shard>;
     /// Builds the value of a window that closed.
     fn builder(&self, spec: &KernelSpec) -> Box<dyn Kernel>;
+    /// The grouping whose panes make the value, when a window can have several.
+    fn panes(&self) -> Option<Arc<dyn GroupFactory>>;
+    /// Makes a value of each of those panes.
+    fn pane_builder(&self, spec: &KernelSpec) -> Box<dyn Kernel>;
+    /// An empty batch of what that grouping emits.
+    fn pane_input(&self) -> AnyBatch;
     /// The value of a window without elements.
     fn empty(&self) -> ViewValue;
     /// An empty batch of the collection's type.
@@ -140,21 +152,31 @@ pub trait ViewFactory: Send + Sync {
 
 pub(crate) struct ViewOp<T, S> {
     shape: S,
+    strategy: WindowingStrategy,
     element: std::marker::PhantomData<fn() -> T>,
 }
 
 impl<T: Element, S: ViewShape<T>> ViewOp<T, S> {
-    pub(crate) fn new(shape: S) -> ViewOp<T, S> {
-        ViewOp { shape, element: std::marker::PhantomData }
+    pub(crate) fn new(shape: S, mut strategy: WindowingStrategy) -> ViewOp<T, S> {
+        if !S::REPLACES {
+            strategy.accumulation = AccumulationMode::Accumulating;
+        }
+        ViewOp { shape, strategy, element: std::marker::PhantomData }
+    }
+
+    fn grouping(&self) -> GroupOp<(), ListFold<T>> {
+        GroupOp::new(ListFold::default(), self.strategy.clone(), None, CoderSlot::default_of_type(), None)
     }
 }
 
 impl<T: Element, S: ViewShape<T>> ViewFactory for ViewOp<T, S> {
     fn collector(&self, spec: &KernelSpec, group: usize) -> Box<dyn Kernel> {
-        Box::new(ViewCollector::<T> {
-            keyed: Batch::default(),
-            inner: Collector::new(spec.step.clone(), group, crate::Duration::ZERO),
-        })
+        let inner = if self.strategy.is_plain() {
+            Box::new(Collector::<(), ListFold<T>>::new(spec.step.clone(), group, crate::Duration::ZERO))
+        } else {
+            self.grouping().collector(spec, group)
+        };
+        Box::new(ViewCollector::<T> { keyed: Batch::default(), inner })
     }
 
     fn shard(&self) -> Box<dyn Shard> {
@@ -169,6 +191,18 @@ impl<T: Element, S: ViewShape<T>> ViewFactory for ViewOp<T, S> {
         })
     }
 
+    fn panes(&self) -> Option<Arc<dyn GroupFactory>> {
+        (!self.strategy.is_plain()).then(|| Arc::new(self.grouping()) as Arc<dyn GroupFactory>)
+    }
+
+    fn pane_builder(&self, _spec: &KernelSpec) -> Box<dyn Kernel> {
+        Box::new(PaneBuilder::<T, S> { shape: self.shape.clone(), element: std::marker::PhantomData })
+    }
+
+    fn pane_input(&self) -> AnyBatch {
+        Box::new(Batch::<((), Grouped<T>)>::default())
+    }
+
     fn empty(&self) -> ViewValue {
         Arc::new(self.shape.build(Vec::new()))
     }
@@ -181,10 +215,14 @@ impl<T: Element, S: ViewShape<T>> ViewFactory for ViewOp<T, S> {
 /// Gathers elements under the unit key.
 struct ViewCollector<T: Element> {
     keyed: Batch<((), T)>,
-    inner: Collector<(), ListFold<T>>,
+    inner: Box<dyn Kernel>,
 }
 
 impl<T: Element> Kernel for ViewCollector<T> {
+    fn start(&mut self, down: &mut Downstream<'_>) -> KernelResult {
+        self.inner.start(down)
+    }
+
     fn run(&mut self, input: &mut dyn ErasedBatch, down: &mut Downstream<'_>) -> KernelResult {
         if let Some(batch) = input.as_any().downcast_mut::<Batch<T>>() {
             std::mem::swap(&mut self.keyed.meta, &mut batch.meta);
@@ -211,13 +249,41 @@ impl<T: Element, S: ViewShape<T>> Kernel for Builder<T, S> {
     }
 
     fn run_root(&mut self, input: BundleInput, down: &mut Downstream<'_>) -> KernelResult {
-        let BundleInput::Window { tables, .. } = input else { return Ok(()) };
+        let BundleInput::Window { window, tables } = input else { return Ok(()) };
         down.cx().phase(Phase::SideInput);
         let mut elements = Vec::new();
         for table in tables {
             elements.extend(self.elements(table)?);
         }
-        down.cx().effects().view = Some(Arc::new(self.shape.build(elements)));
+        down.cx().effects().views.push((window, Arc::new(self.shape.build(elements))));
+        Ok(())
+    }
+}
+
+/// Makes a value of each pane.
+struct PaneBuilder<T, S> {
+    shape: S,
+    element: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<T: Element, S: ViewShape<T>> Kernel for PaneBuilder<T, S> {
+    fn run(&mut self, input: &mut dyn ErasedBatch, down: &mut Downstream<'_>) -> KernelResult {
+        let Some(batch) = input.as_any().downcast_mut::<Batch<((), Grouped<T>)>>() else { return Ok(()) };
+        let cx = down.cx();
+        cx.phase(Phase::SideInput);
+        let Batch { values, meta } = batch;
+        for (i, ((), elements)) in values.drain(..).enumerate() {
+            let row = Row::of(meta, i);
+            let elements = elements.into_vec();
+            // A pane with nothing in it does not take back what an earlier one said.
+            if S::REPLACES && elements.is_empty() && !row.pane().is_first {
+                continue;
+            }
+            let value: ViewValue = Arc::new(self.shape.build(elements));
+            let windows = row.windows();
+            cx.effects().views.extend(windows.as_slice().iter().map(|w| (w.clone(), value.clone())));
+        }
+        meta.clear();
         Ok(())
     }
 }

@@ -60,7 +60,7 @@ pub enum Op {
     Flatten(Arc<dyn Fn() -> AnyBatch + Send + Sync>),
     /// The same elements, spread anew over workers.
     Redistribute(Arc<dyn Fn() -> AnyBatch + Send + Sync>),
-    /// By key and window.
+    /// By key and window: a grouping, or a DoFn with state.
     Group(Arc<dyn GroupFactory>),
     /// A side input.
     View(Arc<dyn ViewFactory>),
@@ -77,7 +77,7 @@ impl Op {
             Op::Element(_) | Op::Splittable(_) => "beam:transform:pardo:v1",
             Op::Flatten(_) => "beam:transform:flatten:v1",
             Op::Redistribute(_) => "beam:transform:reshuffle:v1",
-            Op::Group(_) => "beam:transform:group_by_key:v1",
+            Op::Group(factory) => factory.urn(),
             Op::View(_) => "beam:transform:create_view:v1",
         }
     }

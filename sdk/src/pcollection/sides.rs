@@ -10,6 +10,8 @@ use crate::{
     view::{ListView, MapView, MultimapView, View},
 };
 
+/// Side inputs. Where the collection's trigger fires more than once, a reader sees what there is at the time: a list, map
+/// or multimap has the elements of all firings so far, a singleton is the latest firing's.
 impl<T: Element> PCollection<T> {
     /// The collection's one element, per window. Reading it when there is none or several is an error.
     #[track_caller]
@@ -47,15 +49,23 @@ impl<T: Element> PCollection<T> {
                 ),
             );
         }
-        if !self.is_bounded() && windowing.window_fn.is_global() {
+        if !self.is_bounded() && windowing.window_fn.is_global() && !windowing.trigger.may_fire_early() {
             pipeline.error(
                 &step,
-                "a side input of an unbounded collection in the global window is never ready: its end never comes. \
-                 Put the collection into windows by `window_into`, or read it as a bounded one",
+                format!(
+                    "a side input of an unbounded collection in the global window, whose end never comes, is never \
+                     ready under the trigger {}. Three ways out: put the collection into windows by `window_into`; set \
+                     a trigger that fires before the end, such as `Trigger::repeatedly(Trigger::after_count(1))`, to \
+                     read what there is so far; or read a bounded input",
+                    windowing.trigger
+                ),
             );
         }
+        if let Err(reason) = windowing.check_trigger() {
+            pipeline.error(&step, reason);
+        }
         let path: Arc<str> = step.path().into();
-        pipeline.add(step, vec![self.id()], Op::View(Arc::new(ViewOp::<T, S>::new(shape))));
+        pipeline.add(step, vec![self.id()], Op::View(Arc::new(ViewOp::<T, S>::new(shape, windowing))));
         View::new(path)
     }
 }

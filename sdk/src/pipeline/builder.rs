@@ -1,6 +1,11 @@
 //! The graph while it is built.
 
-use std::{any::Any, collections::HashMap, panic::Location, sync::Arc};
+use std::{
+    any::Any,
+    collections::{HashMap, hash_map::Entry},
+    panic::Location,
+    sync::Arc,
+};
 
 use super::super::graph::{Collection, CollectionId, Graph, Node, NodeId, Op};
 use crate::{
@@ -16,6 +21,8 @@ pub(crate) struct Builder {
     errors: Vec<BuildError>,
     // Paths of the composites that are being expanded, innermost last.
     scopes: Vec<Scope>,
+    // What a transform has for itself, and which one.
+    claims: HashMap<String, Step>,
     options: Arc<dyn Any + Send + Sync>,
 }
 
@@ -46,7 +53,14 @@ pub(crate) struct NewNode {
 impl Builder {
     pub(crate) fn new(options: Arc<dyn Any + Send + Sync>) -> Builder {
         let top = Scope { path: String::new(), site: None, names: HashMap::new() };
-        Builder { nodes: Vec::new(), collections: Vec::new(), errors: Vec::new(), scopes: vec![top], options }
+        Builder {
+            nodes: Vec::new(),
+            collections: Vec::new(),
+            errors: Vec::new(),
+            scopes: vec![top],
+            claims: HashMap::new(),
+            options,
+        }
     }
 
     /// Takes the name in the scope at work, and gives the step. A name taken twice is an error that shows both lines.
@@ -78,6 +92,22 @@ impl Builder {
     pub(crate) fn leave(&mut self) {
         if self.scopes.len() > 1 {
             self.scopes.pop();
+        }
+    }
+
+    /// Keeps `what` for the composite that is being expanded, and gives the one that has it already.
+    pub(crate) fn claim(&mut self, what: String, site: &'static Location<'static>) -> (Step, Option<Step>) {
+        let (path, site) = match self.scopes.last() {
+            Some(scope) => (scope.path.as_str(), scope.site.unwrap_or(site)),
+            None => ("", site),
+        };
+        let step = Step::new(path, site);
+        match self.claims.entry(what) {
+            Entry::Occupied(taken) => (step, Some(taken.get().clone())),
+            Entry::Vacant(free) => {
+                free.insert(step.clone());
+                (step, None)
+            }
         }
     }
 

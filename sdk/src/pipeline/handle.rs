@@ -98,6 +98,40 @@ impl Pipeline {
         })
     }
 
+    /// For a composite transform that must have `what` for itself, such as the files that it writes: where another
+    /// transform of this pipeline claimed the same before, that is a build error, in the words of `taken`, which is
+    /// given the other one.
+    ///
+    /// ```
+    /// use purlin_sdk::{PCollection, PTransform, Pipeline};
+    ///
+    /// struct WriteTo(&'static str);
+    ///
+    /// impl PTransform<PCollection<String>> for WriteTo {
+    ///     type Out = PCollection<()>;
+    ///     fn expand(self, lines: PCollection<String>) -> PCollection<()> {
+    ///         let table = self.0;
+    ///         lines.pipeline().claim(format!("table {table}"), |other| {
+    ///             format!("{other} writes to the table `{table}` already; write to another one")
+    ///         });
+    ///         lines.map("Write", |_| ())
+    ///     }
+    /// }
+    ///
+    /// let p = Pipeline::new();
+    /// let lines = p.create("Lines", ["to be".to_owned()]);
+    /// lines.apply("One", WriteTo("lines"));
+    /// lines.apply("Two", WriteTo("lines"));
+    /// assert!(p.build().unwrap_err().to_string().contains("`One`"));
+    /// ```
+    #[track_caller]
+    pub fn claim(&self, what: impl Into<String>, taken: impl FnOnce(&Step) -> String) {
+        let (step, other) = self.0.borrow_mut().claim(what.into(), Location::caller());
+        if let Some(other) = other {
+            self.error(&step, taken(&other));
+        }
+    }
+
     /// The graph.
     ///
     /// # Errors

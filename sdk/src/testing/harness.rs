@@ -9,8 +9,8 @@ use crate::{
     coder::to_bytes,
     coder_slot::CoderSlot,
     exec::{
-        Boundary, BundleCx, BundleInput, Checks, Effects, Finalizer, Kernel, RunEnv, Slot, StageInstance,
-        TagPortMaker,
+        Boundary, BundleCx, BundleInput, Checks, Effects, Finalizer, GroupState, Kernel, RunEnv, Slot,
+        StageInstance, TagPortMaker,
     },
     metrics::Metrics,
     window::{PaneInfo, Window},
@@ -138,21 +138,52 @@ impl Harness {
     ) -> Result<(Effects, BundleEnd), PipelineError> {
         let mut cx = settings.bundle();
         set(&mut cx);
+        self.run_bundle(settings, make, BundleInput::Batches(vec![input]), cx).0
+    }
+
+    /// Runs one bundle of a key group, whose state is there again afterwards: as it was before, when the bundle fails.
+    pub(super) fn run_keyed(
+        &mut self,
+        settings: &Settings,
+        make: impl FnOnce() -> Vec<Slot>,
+        input: AnyBatch,
+        state: &mut Option<Box<dyn GroupState>>,
+        set: impl FnOnce(&mut BundleCx),
+    ) -> Result<(), PipelineError> {
+        let mut cx = settings.bundle();
+        set(&mut cx);
+        *cx.keyed() = state.take();
+        let input = BundleInput::KeyGroup { batches: vec![input] };
+        let (result, keyed) = self.run_bundle(settings, make, input, cx);
+        *state = keyed;
+        if let Some(state) = state {
+            if result.is_ok() { state.keep() } else { state.undo() }
+        }
+        result.map(drop)
+    }
+
+    fn run_bundle(
+        &mut self,
+        settings: &Settings,
+        make: impl FnOnce() -> Vec<Slot>,
+        input: BundleInput,
+        cx: BundleCx,
+    ) -> (Result<(Effects, BundleEnd), PipelineError>, Option<Box<dyn GroupState>>) {
         let mut instance = self.instance.take().unwrap_or_else(|| StageInstance::new(make()));
-        if let Err(e) = instance.run(BundleInput::Batches(vec![input]), &cx) {
+        if let Err(e) = instance.run(input, &cx) {
             // The first error is the one that counts.
             let _ = instance.teardown(&cx);
-            return Err(e);
+            return (Err(e), cx.into_effects().2);
         }
         self.instance = Some(instance);
         let end = BundleEnd { claims: cx.claims() };
-        let (mut effects, metrics, _) = cx.into_effects();
+        let (mut effects, metrics, keyed) = cx.into_effects();
         metrics.add_to(&mut self.metrics);
         self.finalizers.append(&mut effects.finalizers);
         for (edge, batch) in std::mem::take(&mut effects.outputs) {
             self.keep(settings, edge, batch);
         }
-        Ok((effects, end))
+        (Ok((effects, end)), keyed)
     }
 
     fn keep(&mut self, settings: &Settings, edge: usize, mut batch: AnyBatch) {

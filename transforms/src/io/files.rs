@@ -5,6 +5,7 @@
 //! `visible = complete`, whatever happens to the process in between.
 
 mod commit;
+mod commit_all;
 mod compress;
 mod compression;
 mod decompress;
@@ -16,6 +17,7 @@ mod pattern;
 mod sharded_writer;
 
 pub use commit::{FinishedShard, abandon, commit};
+pub(crate) use commit_all::commit_all;
 pub use compression::Compression;
 pub use decompress::Input;
 pub use error::{FileError, FileErrorKind};

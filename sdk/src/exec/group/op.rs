@@ -20,6 +20,10 @@ use crate::{
 
 /// Makes everything that a grouping needs.
 pub trait GroupFactory: Send + Sync {
+    /// Beam's URN of the primitive.
+    fn urn(&self) -> &'static str {
+        "beam:transform:group_by_key:v1"
+    }
     /// An empty batch of the grouping's input type.
     fn input(&self) -> AnyBatch;
     /// The end of a producing stage; `group` is the grouping's number among those that the stage feeds.

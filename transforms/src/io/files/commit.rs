@@ -65,7 +65,7 @@ pub fn commit(temp: &Path, final_path: &Path) -> Result<(), FileError> {
 
 /// Makes the new name survive a power cut. Not every file system offers it, and the data are safe already (a name
 /// that is lost is committed again or left over), so a refusal is no error.
-fn sync_folder(path: &Path) {
+pub(super) fn sync_folder(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }

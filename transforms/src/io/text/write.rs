@@ -4,6 +4,7 @@ mod build;
 mod collect;
 mod names;
 mod part;
+mod place;
 mod plan;
 mod publish;
 mod temp_path;
@@ -16,6 +17,7 @@ use purlin_sdk::{Combine, Element, Grouped, PCollection, PTransform};
 use build::BuildShards;
 use collect::Collect;
 use names::Names;
+use place::place_of;
 use plan::PlanShards;
 use publish::Publish;
 use write_parts::WriteParts;
@@ -33,15 +35,15 @@ use crate::io::files::{Compression, WriteOptions, shard_name};
 /// needs windows; the files of a window are there soon after it closed, while the run goes on.
 ///
 /// Which line goes to which shard, and in what order, is not specified; shards are of about the same length. Files of
-/// the same names that were there before are replaced.
+/// the same names that were there before are replaced; two writes of one pipeline to the same names are a build error.
 ///
 /// # All or nothing
 /// Lines go to hidden temporary files first, one a bundle and window, then those are copied together to shards, and only
-/// when all shards of the window are whole and on disk are they renamed, one after the other. So nothing is under the
-/// final names that is not whole, a bundle that is run again leaves no line twice, and a run that fails before has
-/// touched no final name. Temporary files are removed with the bundle or the run that they belong to. What is left of a
-/// run that was killed, or that failed after temporary names went through a coder (on disk, or on the direct runner,
-/// which checks coders), is found by [`clean_leftovers`](crate::io::files::clean_leftovers).
+/// when all shards of the window are whole and on disk, and nothing but files has their final names, are they renamed,
+/// one after the other; should one fail, those before it are undone. So nothing is under the final names that is not
+/// whole, a bundle that is run again leaves no line twice, and a run that fails before has touched no final name.
+/// Temporary files are removed with the bundle or the run that they belong to. What is left of a run that was killed is
+/// found by [`clean_leftovers`](crate::io::files::clean_leftovers).
 ///
 /// # Memory
 /// Buffers only: no lines are gathered in memory, however many they are. (In merging windows, such as sessions, the
@@ -125,6 +127,12 @@ impl PTransform<PCollection<String>> for TextWrite {
         let example = shard_name(&prefix, &suffix, 0, shards as usize);
         options.compression = options.compression.resolve(Path::new(&example));
         let base = format!("{prefix}{suffix}");
+        lines.pipeline().claim(format!("files {}", place_of(&example)), |other| {
+            format!(
+                "it writes files of the same names as {other}, `{example}` and so on, so one would replace the \
+                 other's: give one of the two another prefix or suffix, or flatten the collections and write them once"
+            )
+        });
         let lines = if lines.windowing().needs_merging() { merge_windows(&lines) } else { lines };
 
         let parts = lines.par_do("WriteParts", WriteParts::new(base.clone(), options.clone()));

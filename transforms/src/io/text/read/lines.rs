@@ -50,13 +50,14 @@ impl<F> Clone for ReadRecords<F> {
 impl<F: RecordFormat> SplittableDoFn for ReadRecords<F> {
     type Input = TextFile;
     type Output = F::Item;
-    // A compressed file is one endless range: whoever took its second half would decompress the first one too.
+    // What is not divisible is one endless range: whoever took a compressed file's second half would decompress the
+    // first one too.
     type Tracker = Offsets<LikelyEnd>;
     // It stays at the file's own timestamp, which all its records have.
     type Estimator = Manual;
 
     fn initial_restriction(&self, file: &TextFile, _: &SdfContext<'_>) -> Result<OffsetRange> {
-        Ok(if file.packed { OffsetRange::endless(0) } else { OffsetRange::new(0, offset(file.size)) })
+        Ok(if file.is_divisible() { OffsetRange::new(0, offset(file.size)) } else { OffsetRange::endless(0) })
     }
 
     fn split(
@@ -66,7 +67,7 @@ impl<F: RecordFormat> SplittableDoFn for ReadRecords<F> {
         desired: usize,
         _: &SdfContext<'_>,
     ) -> Result<Vec<OffsetRange>> {
-        if file.packed || range.is_empty() {
+        if !file.is_divisible() || range.is_empty() {
             return Ok(vec![range]);
         }
         let pieces = split_ranges(range.len(), desired, self.options.min_split);
@@ -81,7 +82,7 @@ impl<F: RecordFormat> SplittableDoFn for ReadRecords<F> {
         _: &SdfContext<'_>,
     ) -> Result<Offsets<LikelyEnd>> {
         let likely_end = LikelyEnd(offset(file.size.saturating_mul(INFLATION)));
-        Ok(Offsets::new(range, likely_end, !file.packed))
+        Ok(Offsets::new(range, likely_end, file.is_divisible()))
     }
 
     fn initial_watermark_state(

@@ -15,6 +15,14 @@ pub(super) struct TextFile {
     pub(super) packed: bool,
 }
 
+impl TextFile {
+    /// Whether its bytes can be shared out by number. A compressed file cannot be entered in its middle; one without
+    /// bytes may have some all the same, as files of `/proc` do, which make up what is in them when they are read.
+    pub(super) fn is_divisible(&self) -> bool {
+        !self.packed && self.size > 0
+    }
+}
+
 /// Finds the files that a pattern names.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct MatchFiles {

@@ -1,16 +1,15 @@
 //! From temporary names to the final ones.
 
-use std::path::Path;
-
 use purlin_sdk::{DoFn, Emitter, ProcessContext, Result, named};
 use serde::{Deserialize, Serialize};
 
 use super::{build::BuiltShard, names::Names};
-use crate::io::files::{abandon, commit};
+use crate::io::files::{abandon, commit_all};
 
 /// Gives all shards of a window their names, and tells them.
 ///
 /// It may be run again after it failed at any point: a shard that has its name already is left alone.
+/// When one cannot have its name, none has, and the files that were there before are there again.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Publish {
     names: Names,
@@ -36,9 +35,12 @@ impl DoFn for Publish {
     ) -> Result {
         shards.sort_unstable_by_key(|built| built.shard);
         let (window, pane) = (cx.window(), cx.pane());
-        for built in &shards {
-            let name = self.names.of(built.shard, &window, pane);
-            commit(built.temp.path(), Path::new(&name))?;
+        let named: Vec<_> = shards
+            .iter()
+            .map(|built| (built.temp.path(), self.names.of(built.shard, &window, pane)))
+            .collect();
+        commit_all(&named)?;
+        for (_, name) in named {
             cx.counter("files").inc(1);
             out.emit(name);
         }

@@ -1,0 +1,153 @@
+//! Side inputs whose collection fires more than once: slowly changing ones, early and late panes.
+
+use purlin_sdk::{
+    Emitter, PCollection, ParDo, ProcessContext, Runner, Tag, View, WindowInto,
+    testing::TestStreams,
+    window::{FixedWindows, GlobalWindows, Trigger},
+};
+
+use super::support::{Log, assert_says, at, build_errors, run, run_to_failure, secs};
+
+const MAIN: Tag<i64> = Tag::new("main");
+const SIDE: Tag<i64> = Tag::new("side");
+
+fn script() -> TestStreams {
+    TestStreams::new().stream(MAIN).stream(SIDE)
+}
+
+fn per_element() -> Trigger {
+    Trigger::repeatedly(Trigger::after_count(1))
+}
+
+fn latest() -> WindowInto {
+    WindowInto::of(GlobalWindows).trigger(per_element()).discarding()
+}
+
+fn fixed() -> WindowInto {
+    WindowInto::of(FixedWindows::of(secs(10)))
+}
+
+/// Applies a reader of `view` that notes each element with what it saw.
+fn read<V: Clone + Send + Sync + 'static>(
+    main: &PCollection<i64>,
+    view: &View<V>,
+    log: &Log<(i64, Vec<i64>)>,
+    values: impl Fn(V) -> Vec<i64> + Clone + Send + 'static,
+) {
+    let (view, given, log) = (view.clone(), view.clone(), log.clone());
+    let reader = move |x: i64, cx: &ProcessContext<'_>, _: &mut Emitter<'_, ()>| {
+        let mut seen = values(cx.side(&view)?);
+        seen.sort_unstable();
+        log.push((x, seen));
+        Ok(())
+    };
+    main.par_do_with("Read", ParDo::from_fn(reader).side(&given));
+}
+
+/// A singleton is what the latest firing said; an element waits for the first one, and no element sees what comes later.
+pub fn the_latest_singleton(r: &dyn Runner) {
+    let log = Log::default();
+    let script = script()
+        .elements(MAIN, [(1, at(1))])
+        .elements(SIDE, [(10, at(1))])
+        .elements(MAIN, [(2, at(2))])
+        .elements(SIDE, [(20, at(2))])
+        .elements(MAIN, [(3, at(3)), (4, at(4))]);
+    run(r, |p| {
+        let streams = p.apply("Streams", script);
+        let side = streams.tagged(SIDE).window_into("Side", latest()).view_as_singleton("View");
+        read(&streams.tagged(MAIN), &side, &log, |v| vec![v]);
+    });
+    let mut seen = log.take();
+    seen.sort();
+    assert_eq!(seen, [(1, vec![10]), (2, vec![10]), (3, vec![20]), (4, vec![20])]);
+}
+
+/// A list has the elements of all firings so far, whether the panes accumulate or not.
+pub fn lists_grow(r: &dyn Runner) {
+    for windowing in [latest(), latest().accumulating()] {
+        let log = Log::default();
+        let script = script()
+            .elements(SIDE, [(10, at(1)), (11, at(1))])
+            .elements(MAIN, [(1, at(1))])
+            .elements(SIDE, [(20, at(2))])
+            .elements(MAIN, [(2, at(2))]);
+        run(r, |p| {
+            let streams = p.apply("Streams", script);
+            let side = streams.tagged(SIDE).window_into("Side", windowing).view_as_list("View");
+            read(&streams.tagged(MAIN), &side, &log, |v| v.iter().copied().collect());
+        });
+        assert_eq!(log.take(), [(1, vec![10, 11]), (2, vec![10, 11, 20])]);
+    }
+}
+
+/// A firing with several elements is no singleton.
+pub fn several_elements_are_no_singleton(r: &dyn Runner) {
+    let script = script().elements(SIDE, [(10, at(1)), (11, at(1))]).elements(MAIN, [(1, at(1))]);
+    let error = run_to_failure(r, |p| {
+        let streams = p.apply("Streams", script);
+        let side = streams.tagged(SIDE).window_into("Side", latest()).view_as_singleton("View");
+        read(&streams.tagged(MAIN), &side, &Log::default(), |v| vec![v]);
+    });
+    assert_says(&error.to_string(), &["`Read`", "`View`", "2 elements"]);
+}
+
+/// Early panes make a window ready; a window without data is ready when no late data can come any more.
+pub fn windows_are_ready_at_their_first_pane(r: &dyn Runner) {
+    let log = Log::default();
+    let notes = log.clone();
+    let mark = move |n: i64| {
+        let notes = notes.clone();
+        move || notes.push((n, vec![]))
+    };
+    let early = Trigger::after_watermark().early(Trigger::after_count(1)).late(Trigger::after_count(1));
+    let script = script()
+        .elements(MAIN, [(5, at(5)), (15, at(15))])
+        .mark(mark(-1))
+        .elements(SIDE, [(1, at(1))])
+        .mark(mark(-2))
+        .advance_watermark_to(SIDE, at(22))
+        .mark(mark(-3))
+        .advance_watermark_to(SIDE, at(30));
+    run(r, |p| {
+        let streams = p.apply("Streams", script);
+        let windowing = fixed().trigger(early).discarding().allowed_lateness(secs(5));
+        let side = streams.tagged(SIDE).window_into("Side", windowing).view_as_list("View");
+        let main = streams.tagged(MAIN).window_into("Main", fixed());
+        read(&main, &side, &log, |v| v.iter().copied().collect());
+    });
+    assert_eq!(log.take(), [(-1, vec![]), (5, vec![1]), (-2, vec![]), (-3, vec![]), (15, vec![])]);
+}
+
+/// Late data of the side input are there for late elements of the main one.
+pub fn late_data_reach_late_readers(r: &dyn Runner) {
+    let log = Log::default();
+    let script = script()
+        .elements(SIDE, [(1, at(1))])
+        .advance_watermark_to(SIDE, at(12))
+        .advance_watermark_to(MAIN, at(12))
+        .elements(SIDE, [(2, at(2))])
+        .elements(MAIN, [(5, at(5))]);
+    run(r, |p| {
+        let streams = p.apply("Streams", script);
+        let windowing = fixed().allowed_lateness(secs(60));
+        let side = streams.tagged(SIDE).window_into("Side", windowing.clone()).view_as_list("View");
+        read(&streams.tagged(MAIN).window_into("Main", windowing), &side, &log, |v| {
+            v.iter().copied().collect()
+        });
+    });
+    assert_eq!(log.take(), [(5, vec![1, 2])]);
+}
+
+/// A side input that can never be ready is refused, with the ways out.
+pub fn a_side_input_that_is_never_ready_is_refused(_: &dyn Runner) {
+    let view = |windowing: WindowInto| {
+        build_errors(|p| {
+            let streams = p.apply("Streams", script());
+            streams.tagged(SIDE).window_into("Side", windowing).view_as_list("View");
+        })
+    };
+    assert_says(&view(WindowInto::of(GlobalWindows)), &["`View`", "never ready", "Trigger::repeatedly"]);
+    let once = WindowInto::of(GlobalWindows).trigger(Trigger::after_count(1)).discarding();
+    assert_says(&view(once), &["`View`", "may end", "allow_data_loss"]);
+}

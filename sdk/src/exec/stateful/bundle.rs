@@ -1,0 +1,277 @@
+//! One bundle of a key group: elements, then what time has come for, then windows that expire.
+
+use std::{cell::Cell, collections::HashSet};
+
+use super::{
+    kernel::{StatefulRoot, StoreOf},
+    slots::Slot,
+    timers::Owner,
+    waiting::{Waiting, turn_of},
+};
+use crate::{
+    KeyedDoFn, Phase, PipelineError, Timestamp,
+    batch::{Batch, Meta, Row, WindowSet},
+    dofn::{EmitRules, Emitter, Observed, ProcessContext, StepScope},
+    exec::{Downstream, KernelResult},
+    keyed_dofn::{Call, TimerContext, TimerRules},
+    state::{KeyedState, TimeDomain, TimerEntry},
+    window::PaneInfo,
+};
+
+/// How often the timers of a key may fire without time going on: more is a loop without an end.
+const MOST_FIRINGS: u32 = 1_000_000;
+
+/// A bundle at work.
+pub(super) struct Bundle<'b, D: KeyedDoFn> {
+    pub(super) root: &'b mut StatefulRoot<D>,
+    pub(super) store: &'b mut StoreOf<D>,
+    pub(super) rules: &'b TimerRules,
+    pub(super) watermark: Timestamp,
+    /// Elements that were dropped.
+    pub(super) late: i64,
+}
+
+impl<D: KeyedDoFn> Bundle<'_, D> {
+    /// Processes elements, or lets them wait for their turn.
+    pub(super) fn elements(
+        &mut self,
+        batch: &mut Batch<(D::Key, D::Value)>,
+        down: &mut Downstream<'_>,
+    ) -> KernelResult {
+        batch.explode();
+        let Batch { values, meta } = batch;
+        if values.is_empty() {
+            return Ok(());
+        }
+        let Bundle { root, store, rules, watermark, late } = self;
+        let (watermark, lateness) = (*watermark, rules.lateness);
+        let StatefulRoot { step, dofn, views, out, tags, late: late_tag, time_sorted } = &mut **root;
+        down.cx().phase(Phase::Process);
+        let scope = StepScope { cx: down.cx(), step, views };
+        let first = Row::of(meta, 0);
+        let mut pcx = ProcessContext::keyed(scope, first, rules);
+        let emit = EmitRules { step, skew: rules.skew, phase: Phase::Process };
+        let mut emitter = Emitter::new(out, tags, down.reborrow(), first, emit);
+        for (i, (key, value)) in values.drain(..).enumerate() {
+            let row = Row::of(meta, i);
+            let windows = row.windows();
+            let Some(window) = windows.as_slice().first() else { continue };
+            let missed = *time_sorted && turn_of(row.time(), lateness) < watermark;
+            if missed || window.is_expired(lateness, watermark) {
+                match late_tag {
+                    Some(tag) => {
+                        emitter.turn_to(row);
+                        emitter.emit_to(*tag, (key, value));
+                        emitter.end_row()?;
+                    }
+                    None => *late += 1,
+                }
+                continue;
+            }
+            let n = store.open(&key, window);
+            if *time_sorted {
+                let turn = (row.time(), rules.next());
+                store.enqueue(turn, Waiting { slot: n, value, pane: row.pane() });
+                continue;
+            }
+            let Some(slot) = store.slots.get_mut(n) else { continue };
+            pcx.set_row(row);
+            emitter.turn_to(row);
+            dofn.process(&key, value, &mut slot.state, &pcx, &mut emitter)
+                .map_err(|e| PipelineError::user(step.clone(), Phase::Process, e))?;
+            emitter.end_row()?;
+            store.sync(n);
+        }
+        Ok(())
+    }
+
+    /// Does what time has come for: timers, and elements that waited, in the order of time. Elements come before timers
+    /// of the same time, event time before processing time.
+    pub(super) fn times(&mut self, down: &mut Downstream<'_>) -> KernelResult {
+        loop {
+            let event = self.next_event_timer();
+            let turn = self.store.next_turn().filter(|turn| *turn < self.watermark);
+            if turn.is_some_and(|turn| event.is_none_or(|event| turn <= event)) {
+                self.waiting_element(down)?;
+            } else if event.is_some() {
+                self.fire_first(TimeDomain::Event, down)?;
+            } else if self.store.timers.next(TimeDomain::Processing).is_some_and(|at| at <= self.rules.now) {
+                self.fire_first(TimeDomain::Processing, down)?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn next_event_timer(&self) -> Option<Timestamp> {
+        self.store.timers.next(TimeDomain::Event).filter(|at| *at < self.watermark)
+    }
+
+    fn waiting_element(&mut self, down: &mut Downstream<'_>) -> KernelResult {
+        let Bundle { root, store, rules, .. } = self;
+        let Some((timestamp, Waiting { slot: n, value, pane })) = store.dequeue() else { return Ok(()) };
+        let Some(Slot { key, window, state, .. }) = store.slots.get_mut(n) else { return Ok(()) };
+        let StatefulRoot { step, dofn, views, out, tags, .. } = &mut **root;
+        down.cx().phase(Phase::Process);
+        let meta = Meta::constant(timestamp, WindowSet::One(window.clone()), pane);
+        let row = Row::of(&meta, 0);
+        let scope = StepScope { cx: down.cx(), step, views };
+        let pcx = ProcessContext::keyed(scope, row, rules);
+        let emit = EmitRules { step, skew: rules.skew, phase: Phase::Process };
+        let mut emitter = Emitter::new(out, tags, down.reborrow(), row, emit);
+        dofn.process(key, value, state, &pcx, &mut emitter)
+            .map_err(|e| PipelineError::user(step.clone(), Phase::Process, e))?;
+        emitter.end_row()?;
+        store.sync(n);
+        Ok(())
+    }
+
+    fn fire_first(&mut self, time: TimeDomain, down: &mut Downstream<'_>) -> KernelResult {
+        match self.store.timers.first(time) {
+            Some(owner) => self.fire(&owner, down).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Fires a timer, and says whether that changed timers of its key.
+    fn fire(&mut self, owner: &Owner, down: &mut Downstream<'_>) -> Result<bool, PipelineError> {
+        let Some((time, entry)) = self.store.fire(owner) else {
+            return Err(PipelineError::runner(format!("{} lost a timer that is due", self.root.step)));
+        };
+        self.note_firing(owner, time, entry)?;
+        let Bundle { root, store, rules, .. } = self;
+        let name = D::State::name_timer(owner.number, &owner.tag);
+        let (Some(Slot { key, window, state, .. }), Some(name)) = (store.slots.get_mut(owner.slot), name)
+        else {
+            return Ok(false);
+        };
+        let StatefulRoot { step, dofn, views, out, tags, .. } = &mut **root;
+        down.cx().phase(Phase::Timer);
+        let at = entry.output.unwrap_or(Timestamp::MAX);
+        let meta = Meta::constant(at, WindowSet::One(window.clone()), PaneInfo::NO_FIRING);
+        let row = Row::of(&meta, 0);
+        let scope = StepScope { cx: down.cx(), step, views };
+        let tcx = TimerContext::new(scope, rules, window, Call::Timer(time, entry));
+        let emit = EmitRules { step, skew: rules.skew, phase: Phase::Timer };
+        let noted = Observed::default();
+        let mut emitter = Emitter::new(out, tags, down.reborrow(), row, emit);
+        if entry.output.is_none() {
+            emitter = emitter.noting(&noted);
+        }
+        dofn.on_timer(name.clone(), key, state, &tcx, &mut emitter)
+            .map_err(|e| PipelineError::user(step.clone(), Phase::Timer, e))?;
+        emitter.end_row()?;
+        drop(emitter);
+        let mut emitted = false;
+        noted.drain(|_| emitted = true);
+        if emitted {
+            let what = format!(
+                "cannot output with timestamp: the timer `{name:?}` was set `without_output_timestamp`, so nothing holds \
+                 the watermark for what it emits; set it with an output timestamp"
+            );
+            return Err(PipelineError::contract(step.clone(), Phase::Timer, what));
+        }
+        Ok(store.sync(owner.slot))
+    }
+
+    /// Refuses timers that are set again and again without an end.
+    fn note_firing(&mut self, owner: &Owner, time: TimeDomain, entry: TimerEntry) -> KernelResult {
+        let Some(slot) = self.store.slots.get_mut(owner.slot) else { return Ok(()) };
+        let latest = &mut slot.fired.latest[time as usize];
+        // When the input is over there is always time left, so a timer that only goes on would go on for ever.
+        if entry.fire > *latest && self.watermark < Timestamp::MAX {
+            slot.fired.idle = 0;
+        } else {
+            slot.fired.idle += 1;
+        }
+        *latest = entry.fire.max(*latest);
+        if slot.fired.idle <= MOST_FIRINGS {
+            return Ok(());
+        }
+        let name = D::State::name_timer(owner.number, &owner.tag);
+        let why = if self.watermark < Timestamp::MAX {
+            "at times that are over"
+        } else {
+            "when the input was over, and with it all time"
+        };
+        let what = format!(
+            "the timers of one key in {} fired {MOST_FIRINGS} times {why}, the last one at {} (`{}`): they set each other \
+             without an end. Stop setting them, for instance after a number of times, or set them to later times",
+            slot.window,
+            entry.fire,
+            name.map_or_else(String::new, |name| format!("{name:?}")),
+        );
+        Err(PipelineError::contract(self.root.step.clone(), Phase::Timer, what))
+    }
+
+    /// Ends windows that have expired.
+    pub(super) fn expire(&mut self, down: &mut Downstream<'_>) -> KernelResult {
+        while let Some(n) = self.store.expired(self.watermark) {
+            self.last_timers(n, down)?;
+            self.window_expiration(n, down)?;
+            self.store.remove(n);
+        }
+        Ok(())
+    }
+
+    /// Fires processing-time timers that are pending still, each for the last time, with the event-time timers that
+    /// they set.
+    fn last_timers(&mut self, n: usize, down: &mut Downstream<'_>) -> KernelResult {
+        let mut fired = HashSet::new();
+        loop {
+            let mut pending = self.store.pending(n);
+            pending.retain(|owner| !fired.contains(owner));
+            if pending.is_empty() {
+                return Ok(());
+            }
+            for owner in pending {
+                let mut changed = self.fire(&owner, down)?;
+                fired.insert(owner);
+                while self.next_event_timer().is_some() {
+                    self.fire_first(TimeDomain::Event, down)?;
+                    changed = true;
+                }
+                if changed {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn window_expiration(&mut self, n: usize, down: &mut Downstream<'_>) -> KernelResult {
+        let Bundle { root, store, rules, .. } = self;
+        store.touch(n);
+        let Some(Slot { key, window, state, .. }) = store.slots.get_mut(n) else { return Ok(()) };
+        let StatefulRoot { step, dofn, views, out, tags, .. } = &mut **root;
+        let phase = Phase::WindowExpiration;
+        down.cx().phase(phase);
+        let set = WindowSet::One(window.clone());
+        let meta = Meta::constant(window.result_timestamp(), set, PaneInfo::NO_FIRING);
+        let row = Row::of(&meta, 0);
+        let scope = StepScope { cx: down.cx(), step, views };
+        let not_there = Cell::new(false);
+        let tcx = TimerContext::new(scope, rules, window, Call::Expiration { not_there: &not_there });
+        let noted = Observed::default();
+        let emit = EmitRules { step, skew: rules.skew, phase };
+        let mut emitter = Emitter::new(out, tags, down.reborrow(), row, emit).noting(&noted);
+        dofn.on_window_expiration(key, state, &tcx, &mut emitter)
+            .map_err(|e| PipelineError::user(step.clone(), phase, e))?;
+        emitter.end_row()?;
+        drop(emitter);
+        let mut latest = Timestamp::MIN;
+        noted.drain(|at| latest = latest.max(at));
+        if latest > window.max_timestamp() {
+            let what = format!(
+                "cannot output with timestamp {latest}, after the end of {window}, which has expired"
+            );
+            return Err(PipelineError::contract(step.clone(), phase, what));
+        }
+        if !not_there.get() && !D::ON_WINDOW_EXPIRATION {
+            let what = "it has an `on_window_expiration` and does not say so, so nothing holds the watermark for what \
+                        that emits: add `const ON_WINDOW_EXPIRATION: bool = true;` to the `impl KeyedDoFn`";
+            return Err(PipelineError::contract(step.clone(), phase, what));
+        }
+        store.sync(n);
+        Ok(())
+    }
+}

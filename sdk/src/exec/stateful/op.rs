@@ -1,0 +1,96 @@
+//! What the engine needs of a keyed DoFn.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{
+    kernel::{StatefulRoot, StoreOf},
+    store::{Keeping, KeyStore},
+};
+use crate::{
+    DoFnError, Duration, KeyedDoFn, Tag,
+    batch::{AnyBatch, Batch},
+    coder_slot::CoderSlot,
+    exec::{GroupFactory, GroupState, Kernel, KernelSpec, KeyedCollector, Proto, Shard, TagPortMaker},
+    named,
+};
+
+/// Makes everything that a keyed DoFn needs.
+pub(crate) struct StatefulOp<D: KeyedDoFn> {
+    pub(crate) dofn: Proto<D>,
+    pub(crate) views: Arc<[Arc<str>]>,
+    pub(crate) coder: CoderSlot<D::Output>,
+    pub(crate) tags: Vec<TagPortMaker>,
+    pub(crate) late: Option<Tag<(D::Key, D::Value)>>,
+    pub(crate) lateness: Duration,
+    pub(crate) time_sorted: bool,
+    /// What the graph knows of it, without the DoFn's configuration.
+    pub(crate) declared: Value,
+}
+
+/// Where the DoFn's configuration is in the node's payload.
+const DOFN: &str = "keyed_dofn";
+
+impl<D: KeyedDoFn> StatefulOp<D> {
+    /// The node's payload: what is declared, and the DoFn's configuration if it is named.
+    pub(crate) fn payload(declared: &Value, dofn: Value) -> Value {
+        json!({ DOFN: dofn, "state": declared })
+    }
+
+    pub(crate) fn store(&self) -> StoreOf<D> {
+        KeyStore::new(Keeping { lateness: self.lateness, expiration: D::ON_WINDOW_EXPIRATION })
+    }
+}
+
+impl<D: KeyedDoFn> GroupFactory for StatefulOp<D> {
+    fn urn(&self) -> &'static str {
+        "beam:transform:pardo:v1"
+    }
+
+    fn input(&self) -> AnyBatch {
+        Box::new(Batch::<(D::Key, D::Value)>::default())
+    }
+
+    fn collector(&self, spec: &KernelSpec, group: usize) -> Box<dyn Kernel> {
+        Box::new(KeyedCollector::<D::Key, D::Value>::new(spec.step.clone(), group))
+    }
+
+    fn root(&self, spec: &KernelSpec) -> Box<dyn Kernel> {
+        Box::new(StatefulRoot::new(&spec.step, self))
+    }
+
+    fn shard(&self) -> Option<Box<dyn Shard>> {
+        None
+    }
+
+    fn keyed_state(&self, _n: usize, _groups: usize) -> Option<Box<dyn GroupState>> {
+        Some(Box::new(self.store()))
+    }
+
+    fn fires_when_empty(&self) -> bool {
+        false
+    }
+
+    fn with_payload(&self, payload: &Value) -> crate::Result<Option<Arc<dyn GroupFactory>>> {
+        let declared = payload.get("state").unwrap_or(&Value::Null);
+        if *declared != self.declared {
+            return Err(DoFnError::msg(format!("its state was {declared} and is {}", self.declared)));
+        }
+        let config = payload.get(DOFN).unwrap_or(&Value::Null);
+        if config.is_null() {
+            return Ok(None);
+        }
+        let Some(dofn) = named::restored::<D>(config)? else { return Ok(None) };
+        Ok(Some(Arc::new(StatefulOp {
+            dofn: Proto::new(dofn),
+            views: self.views.clone(),
+            coder: self.coder.clone(),
+            tags: self.tags.clone(),
+            late: self.late,
+            lateness: self.lateness,
+            time_sorted: self.time_sorted,
+            declared: self.declared.clone(),
+        })))
+    }
+}

@@ -1,0 +1,327 @@
+//! The state of a key group.
+
+use std::{
+    any::Any,
+    collections::{BTreeMap, BTreeSet, HashSet},
+};
+
+use super::{
+    holds::Holds,
+    slots::{Fired, Slot, Slots},
+    timers::{Owner, Timers, Turn},
+    undo::Undo,
+    waiting::{Queue, Waiting, turn_of},
+};
+use crate::{
+    Duration, Element, Key, Timestamp,
+    exec::{GroupState, KeyedReport},
+    state::{KeyedState, TimeDomain, TimerEntry},
+    window::Window,
+};
+
+/// What is the same for all keys of a keyed DoFn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keeping {
+    /// How long state is kept after its window's end.
+    pub(crate) lateness: Duration,
+    /// Whether windows are told of their expiry, which holds the output watermark until then.
+    pub(crate) expiration: bool,
+}
+
+/// The state of all keys and windows of a key group, with its timers.
+pub(crate) struct KeyStore<K, V, S> {
+    pub(super) keeping: Keeping,
+    pub(super) slots: Slots<K, S>,
+    pub(super) timers: Timers,
+    /// Elements that wait for their turn, when they are to be processed in the order of time.
+    pub(super) queue: Queue<V>,
+    /// The slots of each window, in the order in which windows expire.
+    windows: BTreeMap<(Timestamp, Window), Vec<usize>>,
+    holds: Holds,
+    /// The number of the next timer or waiting element.
+    pub(super) order: u64,
+    bundle: u64,
+    atomic: bool,
+    touched: Vec<usize>,
+    undo: Undo<K, V, S>,
+}
+
+impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
+    pub(crate) fn new(keeping: Keeping) -> KeyStore<K, V, S> {
+        KeyStore {
+            keeping,
+            slots: Slots::default(),
+            timers: Timers::default(),
+            queue: Queue::new(),
+            windows: BTreeMap::new(),
+            holds: Holds::default(),
+            order: 0,
+            bundle: 0,
+            atomic: false,
+            touched: Vec::new(),
+            undo: Undo::default(),
+        }
+    }
+
+    /// Begins a bundle, which may have to be undone if it is `atomic`.
+    pub(super) fn begin(&mut self, atomic: bool) {
+        self.bundle += 1;
+        self.atomic = atomic;
+        self.touched.clear();
+    }
+
+    /// The slot of a key and window, made if it is not there; the bundle is going to change it.
+    pub(super) fn open(&mut self, key: &K, window: &Window) -> usize {
+        if let Some(n) = self.slots.find(key, window) {
+            self.touch(n);
+            return n;
+        }
+        let slot = Slot {
+            key: key.clone(),
+            window: window.clone(),
+            state: S::initial(),
+            waiting: 0,
+            place: 0,
+            bundle: self.bundle,
+            fired: Fired::default(),
+        };
+        let n = self.slots.add(slot);
+        self.enlist(n, window.clone());
+        self.touched.push(n);
+        if self.atomic {
+            self.undo.slots.push((n, None));
+        }
+        n
+    }
+
+    /// The bundle is going to change a slot that is there.
+    pub(super) fn touch(&mut self, n: usize) {
+        let Some(slot) = self.slots.get_mut(n).filter(|slot| slot.bundle != self.bundle) else { return };
+        if self.atomic {
+            let before = Slot {
+                key: slot.key.clone(),
+                window: slot.window.clone(),
+                state: slot.state.copy(),
+                ..*slot
+            };
+            self.undo.slots.push((n, Some(before)));
+        }
+        slot.bundle = self.bundle;
+        slot.fired = Fired::default();
+        self.touched.push(n);
+    }
+
+    fn enlist(&mut self, n: usize, window: Window) {
+        let list = self.windows.entry((window.expiry(self.keeping.lateness), window)).or_default();
+        if let Some(slot) = self.slots.get_mut(n) {
+            slot.place = list.len();
+            if list.is_empty() && self.keeping.expiration {
+                self.holds.add(slot.window.result_timestamp());
+            }
+        }
+        list.push(n);
+    }
+
+    /// Brings the index up to date with the timers of a slot, and says whether any has changed.
+    pub(super) fn sync(&mut self, n: usize) -> bool {
+        let KeyStore { slots, timers, holds, .. } = self;
+        let mut changed = false;
+        if let Some(slot) = slots.get_mut(n) {
+            slot.state.for_each_timer(&mut |number, cell| {
+                let time = cell.time_domain();
+                cell.changes(&mut |tag, was, is| {
+                    changed = true;
+                    if let Some(entry) = was {
+                        timers.remove(time, entry, holds);
+                    }
+                    if let Some(entry) = is {
+                        timers.add(time, entry, Owner { slot: n, number, tag: tag.into() }, holds);
+                    }
+                });
+            });
+        }
+        changed
+    }
+
+    /// Takes a timer that fires now.
+    pub(super) fn fire(&mut self, owner: &Owner) -> Option<(TimeDomain, TimerEntry)> {
+        self.touch(owner.slot);
+        let KeyStore { slots, timers, holds, .. } = self;
+        let cell = slots.get_mut(owner.slot)?.state.timer(owner.number)?;
+        let (time, entry) = (cell.time_domain(), cell.fire(&owner.tag)?);
+        timers.remove(time, entry, holds);
+        Some((time, entry))
+    }
+
+    /// Lets an element wait for its turn.
+    pub(super) fn enqueue(&mut self, turn: Turn, waiting: Waiting<V>) {
+        if let Some(slot) = self.slots.get_mut(waiting.slot) {
+            slot.waiting += 1;
+        }
+        self.queue.insert(turn, waiting);
+        self.holds.add(turn.0);
+        if self.atomic {
+            self.undo.queued.push(turn);
+        }
+    }
+
+    /// The watermark that must be passed for the next element that waits.
+    pub(super) fn next_turn(&self) -> Option<Timestamp> {
+        self.queue.keys().next().map(|(timestamp, _)| turn_of(*timestamp, self.keeping.lateness))
+    }
+
+    /// Takes the next element that waits, with its timestamp.
+    pub(super) fn dequeue(&mut self) -> Option<(Timestamp, Waiting<V>)> {
+        let (turn, waiting) = self.queue.pop_first()?;
+        self.touch(waiting.slot);
+        if let Some(slot) = self.slots.get_mut(waiting.slot) {
+            slot.waiting -= 1;
+        }
+        self.holds.remove(turn.0);
+        if self.atomic {
+            self.undo.taken.push((turn, waiting.clone()));
+        }
+        Some((turn.0, waiting))
+    }
+
+    /// The processing-time timers of a slot, in the order in which they fire.
+    pub(super) fn pending(&mut self, n: usize) -> Vec<Owner> {
+        let mut pending = Vec::new();
+        if let Some(slot) = self.slots.get_mut(n) {
+            slot.state.for_each_timer(&mut |number, cell| {
+                if cell.time_domain() == TimeDomain::Processing {
+                    cell.entries(&mut |tag, entry| {
+                        pending.push(((entry.fire, entry.order), Owner { slot: n, number, tag: tag.into() }));
+                    });
+                }
+            });
+        }
+        pending.sort_by_key(|(turn, _)| *turn);
+        pending.into_iter().map(|(_, owner)| owner).collect()
+    }
+
+    /// A slot whose window has expired.
+    pub(super) fn expired(&self, watermark: Timestamp) -> Option<usize> {
+        let ((expiry, _), slots) = self.windows.first_key_value()?;
+        if *expiry < watermark { slots.last().copied() } else { None }
+    }
+
+    /// Removes a slot, with its timers.
+    pub(super) fn remove(&mut self, n: usize) {
+        self.touch(n);
+        let Some(mut slot) = self.slots.remove(n) else { return };
+        let KeyStore { timers, holds, .. } = self;
+        slot.state.for_each_timer(&mut |_, cell| {
+            let time = cell.time_domain();
+            cell.entries(&mut |_, entry| timers.remove(time, entry, holds));
+        });
+        let key = (slot.window.expiry(self.keeping.lateness), slot.window);
+        if let Some(list) = self.windows.get_mut(&key) {
+            list.swap_remove(slot.place);
+            if let Some(moved) = list.get(slot.place).and_then(|m| self.slots.get_mut(*m)) {
+                moved.place = slot.place;
+            }
+            if list.is_empty() {
+                self.windows.remove(&key);
+                if self.keeping.expiration {
+                    self.holds.remove(key.1.result_timestamp());
+                }
+            }
+        }
+        self.undo.removed.push(n);
+    }
+
+    /// Removes the slots that the bundle touched and left empty.
+    pub(super) fn tidy(&mut self) {
+        for n in std::mem::take(&mut self.touched) {
+            let empty = |s: &Slot<K, S>| s.waiting == 0 && s.state.is_initial();
+            // A window that is told of its expiry is told for every key that had an element.
+            if !self.keeping.expiration && self.slots.get(n).is_some_and(empty) {
+                self.remove(n);
+            }
+        }
+    }
+
+    /// The state of a key and window.
+    pub(crate) fn state(&self, key: &K, window: &Window) -> Option<&S> {
+        self.slots.find(key, window).and_then(|n| self.slots.get(n)).map(|slot| &slot.state)
+    }
+
+    /// How many keys and windows have state.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Makes all indexes anew, from the slots and the queue.
+    fn index(&mut self) {
+        self.slots.index();
+        self.timers.clear();
+        self.windows.clear();
+        self.holds.clear();
+        let mut windows = Vec::with_capacity(self.slots.len());
+        let KeyStore { slots, timers, holds, queue, .. } = self;
+        for (n, slot) in slots.iter_mut() {
+            windows.push((n, slot.window.clone()));
+            slot.state.for_each_timer(&mut |number, cell| {
+                let time = cell.time_domain();
+                cell.entries(&mut |tag, entry| {
+                    timers.add(time, entry, Owner { slot: n, number, tag: tag.into() }, holds);
+                });
+            });
+        }
+        queue.keys().for_each(|(timestamp, _)| holds.add(*timestamp));
+        for (n, window) in windows {
+            self.enlist(n, window);
+        }
+    }
+}
+
+impl<K: Key, V: Element, S: KeyedState> GroupState for KeyStore<K, V, S> {
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn report(&self) -> KeyedReport {
+        let event = self.timers.next(TimeDomain::Event);
+        let expiry = self.windows.keys().next().map(|(expiry, _)| *expiry);
+        KeyedReport {
+            hold: self.holds.first(),
+            due: event.into_iter().chain(expiry).chain(self.next_turn()).min().unwrap_or(Timestamp::MAX),
+            due_clock: self.timers.next(TimeDomain::Processing).unwrap_or(Timestamp::MAX),
+            ..KeyedReport::IDLE
+        }
+    }
+
+    fn undo(&mut self) {
+        let Undo { slots, queued, taken, .. } = std::mem::take(&mut self.undo);
+        let queued: BTreeSet<Turn> = queued.into_iter().collect();
+        for (n, before) in slots.into_iter().rev() {
+            self.slots.put_back(n, before);
+        }
+        queued.iter().for_each(|turn| drop(self.queue.remove(turn)));
+        for (turn, waiting) in taken {
+            // One that came in the same bundle is tried again with it.
+            if !queued.contains(&turn) {
+                self.queue.insert(turn, waiting);
+            }
+        }
+        // The bundle may have ended anywhere, so nothing is known of the indexes.
+        self.index();
+    }
+
+    fn keep(&mut self) {
+        let Undo { removed, .. } = std::mem::take(&mut self.undo);
+        removed.into_iter().for_each(|n| self.slots.reuse(n));
+    }
+
+    fn side_windows(&self, watermark: Timestamp, now: Timestamp) -> Vec<Window> {
+        let mut windows: HashSet<Window> = HashSet::new();
+        let expired = self.windows.keys().take_while(|(expiry, _)| *expiry < watermark);
+        windows.extend(expired.map(|(_, window)| window.clone()));
+        let turns = self.queue.iter();
+        let turns = turns.take_while(|((at, _), _)| turn_of(*at, self.keeping.lateness) < watermark);
+        let slots = self.timers.due(watermark, now).chain(turns.map(|(_, waiting)| waiting.slot));
+        windows.extend(slots.filter_map(|n| self.slots.get(n)).map(|slot| slot.window.clone()));
+        windows.into_iter().collect()
+    }
+}

@@ -1,0 +1,111 @@
+//! The accumulator of a CombineFn.
+
+use std::{fmt, marker::PhantomData};
+
+use super::{CellKind, StateCell, cell::coder_of};
+use crate::{
+    CombineFn,
+    coder::{CoderError, CoderSpec},
+};
+
+/// The accumulator of a CombineFn. What is kept is the accumulator, not what went into it. Beam's `CombiningState`.
+///
+/// The CombineFn is the default one of its type, so a parameter of it is part of the type or a constant.
+///
+/// ```
+/// use purlin_sdk::{CombineFn, state::Combining};
+/// /// The mean of integers.
+/// #[derive(Clone, Default)]
+/// struct Mean;
+/// impl CombineFn for Mean {
+///     type Input = i64;
+///     type Accumulator = (i64, u64);
+///     type Output = f64;
+///     fn create(&self) -> (i64, u64) { (0, 0) }
+///     fn add_input(&self, acc: &mut (i64, u64), x: i64) { acc.0 += x; acc.1 += 1; }
+///     fn merge(&self, acc: &mut (i64, u64), other: (i64, u64)) { acc.0 += other.0; acc.1 += other.1; }
+///     fn extract(&self, (sum, n): (i64, u64)) -> f64 { sum as f64 / n as f64 }
+/// }
+/// let mut mean = Combining::<Mean>::default();
+/// mean.add(1);
+/// assert_eq!(mean.read(), 1.0);
+/// mean.add(2);
+/// mean.add_accumulator((6, 1));
+/// assert_eq!(mean.read(), 3.0);
+/// ```
+pub struct Combining<C: CombineFn> {
+    // None while nothing was added.
+    accumulator: Option<C::Accumulator>,
+    combine: PhantomData<fn() -> C>,
+}
+
+impl<C: CombineFn> Clone for Combining<C> {
+    fn clone(&self) -> Combining<C> {
+        Combining { accumulator: self.accumulator.clone(), combine: PhantomData }
+    }
+}
+
+impl<C: CombineFn> Default for Combining<C> {
+    fn default() -> Combining<C> {
+        Combining { accumulator: None, combine: PhantomData }
+    }
+}
+
+impl<C: CombineFn + Default> Combining<C> {
+    /// Adds `input`.
+    pub fn add(&mut self, input: C::Input) {
+        let combine = C::default();
+        combine.add_input(self.accumulator.get_or_insert_with(|| combine.create()), input);
+    }
+
+    /// Adds all that `other` holds.
+    pub fn add_accumulator(&mut self, other: C::Accumulator) {
+        match &mut self.accumulator {
+            Some(accumulator) => C::default().merge(accumulator, other),
+            none => *none = Some(other),
+        }
+    }
+
+    /// The combination of what was added; that of nothing when nothing was.
+    pub fn read(&self) -> C::Output {
+        let combine = C::default();
+        let accumulator = self.accumulator.clone().unwrap_or_else(|| combine.create());
+        combine.extract(accumulator)
+    }
+
+    /// The accumulator; none while nothing was added.
+    pub fn accumulator(&self) -> Option<&C::Accumulator> {
+        self.accumulator.as_ref()
+    }
+
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.accumulator.is_none()
+    }
+
+    /// Forgets what was added.
+    pub fn clear(&mut self) {
+        self.accumulator = None;
+    }
+}
+
+impl<C: CombineFn + Default> StateCell for Combining<C> {
+    const KIND: CellKind = CellKind::Combining;
+
+    fn is_initial(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn coders() -> Result<Vec<CoderSpec>, CoderError> {
+        Ok(vec![coder_of::<C::Accumulator>()?])
+    }
+}
+
+impl<C: CombineFn> fmt::Debug for Combining<C>
+where
+    C::Accumulator: fmt::Debug,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.accumulator.fmt(f)
+    }
+}

@@ -1,0 +1,65 @@
+//! The state of a key as a struct.
+
+use std::fmt;
+
+use super::{Field, TimerCell};
+
+/// The state that a [`KeyedDoFn`](crate::KeyedDoFn) has per key and window. Made by `#[derive(KeyedState)]`, which has
+/// the documentation.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the state of a key",
+    label = "not a state",
+    note = "put `#[derive(KeyedState)]` on a struct whose fields are cells of `purlin::state`; a DoFn without state has `type State = ()`"
+)]
+pub trait KeyedState: Sized + Send + 'static {
+    /// Names its timers, for `on_timer`.
+    type Timer: Clone + fmt::Debug + PartialEq + Eq + Send + 'static;
+
+    /// What a key has before its first element.
+    fn initial() -> Self;
+
+    /// A copy, for a bundle that may fail.
+    fn copy(&self) -> Self;
+
+    /// Whether nothing is in it, so that it need not be kept.
+    fn is_initial(&self) -> bool;
+
+    /// Its fields.
+    fn fields() -> Vec<Field>;
+
+    /// Shows every timer and family of timers, by its number.
+    fn for_each_timer(&mut self, visit: &mut dyn FnMut(usize, &mut dyn TimerCell));
+
+    /// The timer or family of timers with this number.
+    fn timer(&mut self, number: usize) -> Option<&mut dyn TimerCell>;
+
+    /// The name of the timer with this number, for `on_timer`; `tag` is that of a timer in a family.
+    fn name_timer(number: usize, tag: &str) -> Option<Self::Timer>;
+}
+
+/// No state and no timers.
+impl KeyedState for () {
+    type Timer = std::convert::Infallible;
+
+    fn initial() {}
+
+    fn copy(&self) {}
+
+    fn is_initial(&self) -> bool {
+        true
+    }
+
+    fn fields() -> Vec<Field> {
+        Vec::new()
+    }
+
+    fn for_each_timer(&mut self, _visit: &mut dyn FnMut(usize, &mut dyn TimerCell)) {}
+
+    fn timer(&mut self, _number: usize) -> Option<&mut dyn TimerCell> {
+        None
+    }
+
+    fn name_timer(_number: usize, _tag: &str) -> Option<Self::Timer> {
+        None
+    }
+}

@@ -1,0 +1,36 @@
+//! What the kernel needs of a timer.
+
+use super::TimeDomain;
+use crate::Timestamp;
+
+/// When a timer fires, and what it holds until then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimerEntry {
+    /// The time that must have passed (event time), or come (processing time).
+    pub fire: Timestamp,
+    /// The timestamp of what it will emit, which holds the output watermark; none when it will emit nothing.
+    pub output: Option<Timestamp>,
+    /// Timers of one time fire in this order, in which they were set.
+    pub order: u64,
+}
+
+/// A timer or a family of timers, as the kernel sees it. The tag of a timer that is in no family is empty.
+pub trait TimerCell {
+    /// Tells of each timer that is no longer as it was told before: how it was, and how it is.
+    fn changes(&mut self, tell: &mut dyn FnMut(&str, Option<TimerEntry>, Option<TimerEntry>));
+
+    /// Tells of each timer that is set, as if none had been told before.
+    fn entries(&mut self, tell: &mut dyn FnMut(&str, TimerEntry));
+
+    /// The timer fires now and is no longer set.
+    fn fire(&mut self, tag: &str) -> Option<TimerEntry>;
+
+    /// Whether no timer is set.
+    fn is_idle(&self) -> bool;
+
+    /// The field's name.
+    fn name(&self) -> &'static str;
+
+    /// Whose time it goes by.
+    fn time_domain(&self) -> TimeDomain;
+}
