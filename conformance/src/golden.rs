@@ -8,6 +8,7 @@ mod document;
 mod expression;
 mod outcome;
 mod record;
+mod scenario;
 mod setups;
 mod transcript;
 mod windowing;
@@ -60,7 +61,7 @@ pub fn run_case(document: &Document, setups: &[Setup]) -> Outcome {
     let run = || match Kind::of(content) {
         Some(Kind::Coder) => coders::run(content),
         Some(Kind::Transcript) => transcript::run(content, setups),
-        Some(Kind::Scenario) => Outcome::Failed("not there yet".to_owned()),
+        Some(Kind::Scenario) => scenario::run(content, setups),
         Some(Kind::Spark) => Outcome::Skipped("there are no streaming queries yet".to_owned()),
         None => {
             let names = content.to_entries().map(|entries| entries.iter().map(|(name, _)| name.clone()));
