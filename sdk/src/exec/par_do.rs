@@ -97,9 +97,8 @@ impl<D: DoFn> Kernel for ParDoKernel<D> {
         let mut pcx = ProcessContext::new(scope, first);
         let mut emitter = Emitter::new(out, tags, down.reborrow(), first, rules);
         let user = |e| PipelineError::user(step.clone(), Phase::Process, e);
-        let cx = down.cx();
         for (i, value) in values.drain(..).enumerate() {
-            if cx.control.is_cancelled() {
+            if scope.cx.control.is_cancelled() {
                 return Err(PipelineError::cancelled());
             }
             let row = Row::of(meta, i);
