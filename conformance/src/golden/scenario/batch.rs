@@ -63,7 +63,7 @@ fn build(p: &Pipeline, text: &Text, inputs: &Datum, gate: &Gate, recorder: &Reco
                 let pc = input(p, &format!("Input {name}"), list, false)?;
                 all.push((name.to_owned(), shapes::windowed(&format!("Window {name}"), &pc, windowing)));
             }
-            match parts {
+            match &parts[..] {
                 [Part::Op(op, _), rest @ ..] if op == "cogbk" => {
                     ops::run(shapes::co_grouped(all)?, rest, recorder)
                 }
