@@ -1,8 +1,10 @@
 //! The pipelines, by topic. Each is a function of a runner that runs it and asserts what must come out; those named
 //! after an entry (`b091_...`) are field reports: faults that people met in systems of this kind.
 
+pub mod async_dofn;
 pub mod basics;
 pub mod bundles;
+pub mod coders;
 pub mod combine;
 pub mod deep;
 pub mod errors;

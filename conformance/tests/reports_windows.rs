@@ -21,4 +21,5 @@ common::cases! {
     options_alone_do_not_assign_windows,
     windows_are_preserved,
     elements_almost_at_the_end_of_time,
+    windows_that_cannot_be,
 }
