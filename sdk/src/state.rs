@@ -63,7 +63,7 @@ pub use multimap::Multimap;
 pub use ordered_list::OrderedList;
 pub use set::Set;
 pub use timer::{TimeDomain, Timer};
-pub use timer_cell::{TimerCell, TimerEntry};
+pub use timer_cell::{TellChange, TimerCell, TimerEntry};
 pub use timer_family::TimerFamily;
 pub use timer_scope::KeyedContext;
 pub use timer_setting::TimerSetting;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{KeyedContext, TimerCell, TimerEntry, TimerSetting, timer_setting::Target};
+use super::{KeyedContext, TellChange, TimerCell, TimerEntry, TimerSetting, timer_setting::Target};
 use crate::{Duration, Result, Timestamp};
 
 /// Whose time a timer goes by.
@@ -131,7 +131,7 @@ impl Timer {
 }
 
 impl TimerCell for Timer {
-    fn changes(&mut self, tell: &mut dyn FnMut(&str, Option<TimerEntry>, Option<TimerEntry>)) {
+    fn changes(&mut self, tell: &mut TellChange<'_>) {
         if self.told != self.set {
             tell("", self.told, self.set);
             self.told = self.set;

@@ -14,10 +14,13 @@ pub struct TimerEntry {
     pub order: u64,
 }
 
+/// Is told of a timer that has changed: its tag, how it was, how it is.
+pub type TellChange<'t> = dyn FnMut(&str, Option<TimerEntry>, Option<TimerEntry>) + 't;
+
 /// A timer or a family of timers, as the kernel sees it. The tag of a timer that is in no family is empty.
 pub trait TimerCell {
     /// Tells of each timer that is no longer as it was told before: how it was, and how it is.
-    fn changes(&mut self, tell: &mut dyn FnMut(&str, Option<TimerEntry>, Option<TimerEntry>));
+    fn changes(&mut self, tell: &mut TellChange<'_>);
 
     /// Tells of each timer that is set, as if none had been told before.
     fn entries(&mut self, tell: &mut dyn FnMut(&str, TimerEntry));

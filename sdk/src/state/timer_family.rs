@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use super::{TimeDomain, TimerCell, TimerEntry, TimerSetting, timer_setting::Target};
+use super::{TellChange, TimeDomain, TimerCell, TimerEntry, TimerSetting, timer_setting::Target};
 use crate::Timestamp;
 
 /// Timers that are told apart by tags, which are made up while the pipeline runs. Otherwise each is a
@@ -79,7 +79,7 @@ impl TimerFamily {
 }
 
 impl TimerCell for TimerFamily {
-    fn changes(&mut self, tell: &mut dyn FnMut(&str, Option<TimerEntry>, Option<TimerEntry>)) {
+    fn changes(&mut self, tell: &mut TellChange<'_>) {
         for (tag, told) in std::mem::take(&mut self.touched) {
             let now = self.set.get(&tag).copied();
             if told != now {

@@ -117,6 +117,9 @@ impl Place {
     }
 }
 
+/// A key group's state, where there is one.
+type KeyedState = Option<Box<dyn GroupState>>;
+
 /// Runs bundles one after the other and keeps what they did.
 #[derive(Default)]
 pub(super) struct Harness {
@@ -147,7 +150,7 @@ impl Harness {
         settings: &Settings,
         make: impl FnOnce() -> Vec<Slot>,
         input: AnyBatch,
-        state: &mut Option<Box<dyn GroupState>>,
+        state: &mut KeyedState,
         set: impl FnOnce(&mut BundleCx),
     ) -> Result<(), PipelineError> {
         let mut cx = settings.bundle();
@@ -168,7 +171,7 @@ impl Harness {
         make: impl FnOnce() -> Vec<Slot>,
         input: BundleInput,
         cx: BundleCx,
-    ) -> (Result<(Effects, BundleEnd), PipelineError>, Option<Box<dyn GroupState>>) {
+    ) -> (Result<(Effects, BundleEnd), PipelineError>, KeyedState) {
         let mut instance = self.instance.take().unwrap_or_else(|| StageInstance::new(make()));
         if let Err(e) = instance.run(input, &cx) {
             // The first error is the one that counts.
