@@ -719,15 +719,15 @@ pub fn two_timers_that_set_each_other(r: &dyn Runner) {
             let (time, next) = (cx.fire_timestamp(), cx.fire_timestamp() + secs(2));
             if time < at(100) {
                 if timer == CellsTimer::A {
-                    s.a.set(cx, next)?
+                    s.a.set(cx, next)?;
                 } else {
-                    s.b.set(cx, next)?
+                    s.b.set(cx, next)?;
                 }
                 // The other one is set again to what it is set to.
                 if timer == CellsTimer::A {
-                    s.b.set(cx, time + secs(1))?
+                    s.b.set(cx, time + secs(1))?;
                 } else {
-                    s.a.set(cx, time + secs(1))?
+                    s.a.set(cx, time + secs(1))?;
                 }
             }
             tell_time(timer, key, s, cx, out)
