@@ -46,5 +46,5 @@ pub use pcollection::{FnDoFn, KeyedParDo, OutputsBuilder, PCollection, ParDo, Pa
 pub use pipeline::Pipeline;
 pub use ptransform::{Apply, PTransform};
 pub use run::{RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState, Runner};
-pub use time::{Duration, ParseDurationError, Timestamp, TimestampOutOfBounds};
+pub use time::{Duration, ParseDurationError, ParseTimestampError, Timestamp, TimestampOutOfBounds};
 pub use view::{ListView, MapView, MultimapView, View};

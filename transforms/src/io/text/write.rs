@@ -90,9 +90,9 @@ impl TextWrite {
         self
     }
 
-    /// How many files there are, for each window; 4 unless it is given. 0 counts as 1.
+    /// How many files there are, for each window; 4 unless it is given. 0 is a build error.
     pub fn shards(mut self, shards: u32) -> TextWrite {
-        self.shards = shards.max(1);
+        self.shards = shards;
         self
     }
 
@@ -126,8 +126,14 @@ impl PTransform<PCollection<String>> for TextWrite {
 
     fn expand(self, lines: PCollection<String>) -> PCollection<String> {
         let TextWrite { prefix, suffix, shards, mut options } = self;
+        if shards == 0 {
+            lines.pipeline().build_error("it writes to no files at all; give `shards` 1 or more");
+        }
         let example = shard_name(&prefix, &suffix, 0, shards as usize);
         options.compression = options.compression.resolve(Path::new(&example));
+        if let Some(problem) = options.compression.problem() {
+            lines.pipeline().build_error(problem);
+        }
         let base = format!("{prefix}{suffix}");
         lines.pipeline().claim(format!("files {}", place_of(&example)), |other| {
             format!(
