@@ -5,8 +5,10 @@
 //! that they are tested in.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "cases")]
 pub mod cases;
 mod committed;
+pub mod golden;
 mod meeting;
 mod offset_source;
 pub mod runners;
