@@ -163,6 +163,14 @@ impl Builder {
         self.nodes.get(producer.0).map(|n| n.step.clone())
     }
 
+    /// The composite that is being expanded; where there is none, the pipeline at `site`.
+    pub(crate) fn scope(&self, site: &'static Location<'static>) -> Step {
+        match self.scopes.last().map(|scope| (&scope.path, scope.site)) {
+            Some((path, Some(site))) => Step::new(path.as_str(), site),
+            _ => Step::new("the pipeline", site),
+        }
+    }
+
     /// The graph, or everything that is wrong with it.
     pub(crate) fn finish(&self) -> Result<Graph, BuildErrors> {
         let mut errors = self.errors.clone();
