@@ -21,4 +21,5 @@ common::cases! {
     options_alone_do_not_assign_windows,
     windows_are_preserved,
     elements_almost_at_the_end_of_time,
+    elements_behind_the_watermark_do_not_move_timestamps,
 }
