@@ -27,6 +27,7 @@
 //! | aggregations, joins | [`transforms`] |
 //! | files | [`io`] |
 //! | windows | [`window`] |
+//! | state and timers of DoFns | [`state`] |
 //! | sources of one's own | [`sdf`] |
 //! | tests of pipelines and of DoFns | [`testing`] |
 #![forbid(unsafe_code)]
@@ -36,7 +37,7 @@ pub mod prelude;
 pub mod testing;
 
 pub use launch::{MemorySize, RunOptions, RunnerKind, launch, launch_from, runner_from};
-pub use purlin_derive::Outputs;
+pub use purlin_derive::{KeyedState, Outputs};
 pub use purlin_runner_direct::DirectRunner;
 pub use purlin_runner_threaded::ThreadedRunner;
 pub use purlin_sdk::*;

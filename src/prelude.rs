@@ -1,14 +1,14 @@
 //! What most pipelines need: `use purlin::prelude::*;`.
 //!
-//! Splittable DoFns are in [`sdf`](crate::sdf), what tests need is in [`testing`](crate::testing).
+//! The cells of state are in [`state`](crate::state), splittable DoFns are in [`sdf`](crate::sdf), what tests need is in [`testing`](crate::testing).
 
 pub use std::process::ExitCode;
 
 pub use crate::{
     BundleContext, BundleEmitter, CoGroupByKey, Combine, CombineFn, DoFn, DoFnError, Duration, Element,
-    Emitter, Failed, GroupByKey, Grouped, Key, ListView, MapView, MultimapView, Outputs, PCollection,
-    PTransform, ParDo, Partition, PerWorker, Pipeline, ProcessContext, Result, Runner, SetupContext, Tag,
-    Timestamp, View, WindowInto, WithTimestamps,
+    Emitter, Failed, GroupByKey, Grouped, Key, KeyedDoFn, KeyedParDo, KeyedState, ListView, MapView,
+    MultimapView, Outputs, PCollection, PTransform, ParDo, Partition, PerWorker, Pipeline, ProcessContext,
+    Result, Runner, SetupContext, Tag, TimerContext, Timestamp, View, WindowInto, WithTimestamps,
     transforms::{
         Count, Distinct, Join, Keys, KvSwap, Latest, Max, Mean, Min, Sample, Sum, ToList, Top, Values,
         float_order,

@@ -1,11 +1,14 @@
 //! The pipelines, by topic. Each is a function of a runner that runs it and asserts what must come out; those named
 //! after an entry (`b091_...`) are field reports: faults that people met in systems of this kind.
 
+pub mod async_dofn;
 pub mod basics;
 pub mod bundles;
+pub mod coders;
 pub mod combine;
 pub mod deep;
 pub mod errors;
+pub mod expiration;
 pub mod failure;
 pub mod finalizers;
 pub mod flatten;
@@ -17,6 +20,7 @@ pub mod sessions;
 pub mod sides;
 pub mod sources;
 pub mod splittable;
+pub mod state;
 pub mod support;
 pub mod timers;
 pub mod triggered_sides;

@@ -5,6 +5,7 @@ mod common;
 common::cases! {
     errors:
     b148_a_name_given_twice,
+    a_name_with_a_slash_in_it,
     b149_an_undeclared_tag,
     b150_errors_name_the_transform,
     b150_closures_that_panic,

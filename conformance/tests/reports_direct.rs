@@ -1,7 +1,7 @@
 //! What only the direct runner promises: its checks, and that a seed repeats a run.
 
 use purlin_conformance::cases::{
-    errors,
+    coders,
     support::{Log, Sum, at, run, secs},
 };
 use purlin_runner_direct::DirectRunner;
@@ -13,12 +13,22 @@ fn on_ten_seeds(case: fn(&dyn Runner)) {
 
 #[test]
 fn b163_an_element_that_does_not_encode() {
-    on_ten_seeds(errors::b163_an_element_that_does_not_encode);
+    on_ten_seeds(coders::b163_an_element_that_does_not_encode);
 }
 
 #[test]
 fn the_law_of_keys() {
-    on_ten_seeds(errors::the_law_of_keys);
+    on_ten_seeds(coders::the_law_of_keys);
+}
+
+#[test]
+fn a_key_that_comes_back_as_another() {
+    on_ten_seeds(coders::a_key_that_comes_back_as_another);
+}
+
+#[test]
+fn an_element_that_does_not_come_back() {
+    on_ten_seeds(coders::an_element_that_does_not_come_back);
 }
 
 /// The order in which user code is called, with the bundles that it is called in.

@@ -75,6 +75,8 @@ pub(crate) struct InFlight {
     pub(crate) splitting: usize,
     /// Whether it began when the pipeline was being drained.
     pub(crate) draining: bool,
+    /// The stage's input watermark when it began.
+    pub(crate) watermark: Timestamp,
 }
 
 /// What to do next.

@@ -369,6 +369,7 @@ impl Engine {
             batches,
             splitting: 0,
             draining: self.draining,
+            watermark,
         };
         self.in_flight.insert(bundle, in_flight);
         Task { id: bundle, stage: id, plan: self.plan.clone(), input, instance: state.instances.pop(), cx }

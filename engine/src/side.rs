@@ -183,8 +183,8 @@ impl Engine {
         let plan = self.plan.clone();
         for (_, view) in &plan.stages[id.0].views {
             let readers =
-                plan.stages.iter().zip(&self.stages).filter(|(s, _)| s.views.iter().any(|(_, v)| v == view));
-            let from = readers.map(|(_, state)| state.progress.input()).min().unwrap_or(Timestamp::MIN);
+                plan.stages.iter().enumerate().filter(|(_, s)| s.views.iter().any(|(_, v)| v == view));
+            let from = readers.map(|(i, _)| self.reads_from(StageId(i))).min().unwrap_or(Timestamp::MIN);
             let lateness = self.readers_lateness(*view);
             let state = &mut self.stages[view.0];
             if from > state.values_from {
@@ -192,5 +192,15 @@ impl Engine {
                 state.values.retain(|window, _| window.expiry(lateness) >= from);
             }
         }
+    }
+
+    /// Stage `id` may look at side inputs for windows that expire here or later: those of its elements, also in bundles
+    /// that run and began before the watermark came to where it is, and those that its key groups keep something for.
+    fn reads_from(&self, id: StageId) -> Timestamp {
+        let state = &self.stages[id.0];
+        let running =
+            self.in_flight.values().filter(|bundle| bundle.stage == id).map(|bundle| bundle.watermark);
+        let kept = state.key_groups.iter().map(|group| group.report.sides);
+        running.chain(kept).min().unwrap_or(Timestamp::MAX).min(state.progress.input())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{Arc, Condvar, Mutex, PoisonError, Weak},
     thread,
     time::Duration,
 };
@@ -11,7 +11,7 @@ use purlin_engine::{Engine, EngineConfig, Next};
 use purlin_sdk::{
     ClockRef, ManualClock, PipelineError, RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState,
     Runner, SystemClock, Timestamp,
-    exec::{Checks, RunEnv},
+    exec::{BundleControl, Checks, RunEnv},
     graph::Graph,
     metrics::MetricsSnapshot,
 };
@@ -114,7 +114,7 @@ impl Runner for DirectRunner {
         // What DoFns see as processing time is what their finalizers and parked work go by.
         let clock = engine.stream_clock().map_or(clock, ManualClock::handle);
         let shared = RunShared::new();
-        let signal = Arc::new(Signal::default());
+        let signal = Arc::new(Signal { shared: Arc::downgrade(&shared), ..Signal::default() });
         shared.attach(signal.clone());
         let run = Run { engine, shared: shared.clone(), signal, time: self.clock.clone(), clock };
         thread::Builder::new()
@@ -132,9 +132,12 @@ impl Runner for DirectRunner {
     }
 }
 
-/// Wakes the loop while it waits for the wall clock, and keeps what was counted for the handle.
-#[derive(Debug, Default)]
+/// Wakes the loop while it waits for the wall clock, stops the bundle at work when the run is cancelled, and keeps what
+/// was counted for the handle.
+#[derive(Default)]
 struct Signal {
+    shared: Weak<RunShared>,
+    at_work: Mutex<Option<Arc<BundleControl>>>,
     woken: Mutex<bool>,
     condvar: Condvar,
     metrics: Mutex<MetricsSnapshot>,
@@ -142,6 +145,7 @@ struct Signal {
 
 impl RunControl for Signal {
     fn wake(&self) {
+        self.stop_if_cancelled();
         *self.woken.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.condvar.notify_all();
     }
@@ -152,6 +156,21 @@ impl RunControl for Signal {
 }
 
 impl Signal {
+    /// A bundle begins.
+    fn begin(&self, control: &Arc<BundleControl>) {
+        *self.at_work.lock().unwrap_or_else(PoisonError::into_inner) = Some(control.clone());
+        // The request may have come just before.
+        self.stop_if_cancelled();
+    }
+
+    fn stop_if_cancelled(&self) {
+        if self.shared.upgrade().is_some_and(|shared| shared.cancel_requested())
+            && let Some(control) = &*self.at_work.lock().unwrap_or_else(PoisonError::into_inner)
+        {
+            control.cancel();
+        }
+    }
+
     fn wait(&self, timeout: Duration) {
         let woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.condvar.wait_timeout_while(woken, timeout, |woken| !*woken);
@@ -177,7 +196,12 @@ impl Run {
             }
             match self.engine.next(self.clock.now()) {
                 Next::Task(task) => {
+                    self.signal.begin(task.control());
                     let finished = task.run();
+                    if self.shared.cancel_requested() {
+                        // Then the bundle's error is that it was cancelled.
+                        self.engine.cancel();
+                    }
                     for finalizer in self.engine.commit(finished, self.clock.now()) {
                         finalizer.run(self.clock.now());
                     }

@@ -122,8 +122,15 @@ fn result_of(engine: &Engine) -> RunResult {
 
 impl RunControl for Run {
     fn wake(&self) {
-        // Taken so that no worker is between looking at the request and going to sleep.
-        drop(self.lock());
+        // Here and not by a worker: all of them may be at work in bundles, which are to hear of it. Under the lock no
+        // worker is between looking at the request and going to sleep.
+        let mut engine = self.lock();
+        if self.shared.cancel_requested() {
+            engine.cancel();
+        } else if self.shared.drain_requested() {
+            engine.drain();
+        }
+        drop(engine);
         self.news.notify_all();
     }
 

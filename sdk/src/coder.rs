@@ -24,6 +24,7 @@ mod guard;
 mod iterable;
 mod json;
 mod kv;
+mod layout;
 mod length_prefix;
 mod nullable;
 mod pane;
@@ -59,6 +60,7 @@ pub use pane::{decode_pane, encode_pane};
 pub use param_windowed::ParamWindowedValueCoder;
 pub use registry::default_coder;
 pub use round_trip::check_round_trip;
+pub(crate) use round_trip::{Scratch, recoded};
 pub use row::{Decimal, Field, FieldKind, FieldType, FieldValue, LogicalType, Row, RowCoder, Schema};
 pub use serde_coder::SerdeCoder;
 pub use sharded_key::{ShardedKey, ShardedKeyCoder};
@@ -144,7 +146,7 @@ pub trait Coder<T>: Debug + Send + Sync + 'static {
 /// A coder that is shared; itself a coder.
 pub type CoderRef<T> = Arc<dyn Coder<T>>;
 
-impl<T: 'static> Coder<T> for CoderRef<T> {
+impl<T: 'static, C: Coder<T> + ?Sized> Coder<T> for Arc<C> {
     fn encode(&self, value: &T, context: Context, out: &mut Vec<u8>) -> Result<(), CoderError> {
         (**self).encode(value, context, out)
     }

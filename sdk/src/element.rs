@@ -9,6 +9,9 @@ use serde::{Serialize, de::DeserializeOwned};
 /// There is nothing to implement: every type that is `Clone + Send + Sync + 'static` and implements serde's
 /// `Serialize` and `DeserializeOwned` is an element.
 ///
+/// An element owns what is in it, since it may be sent to another process: a `String`, and no `&str`. rustc says of a
+/// `&'static str` that an "implementation of `Deserialize` is not general enough"; call `str::to_owned` on it.
+///
 /// ```
 /// # use serde::{Serialize, Deserialize};
 /// #[derive(Clone, Serialize, Deserialize)]
@@ -23,7 +26,18 @@ use serde::{Serialize, de::DeserializeOwned};
 )]
 pub trait Element: Clone + Send + Sync + Serialize + DeserializeOwned + 'static {}
 
-impl<T: Clone + Send + Sync + Serialize + DeserializeOwned + 'static> Element for T {}
+impl<T: Clone + Send + Sync + Serde + 'static> Element for T {}
+
+/// Both traits of serde's. One trait, so that a type without them is one error of the compiler's and not two.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read and written by serde",
+    note = "add `#[derive(serde::Serialize, serde::Deserialize)]` to the type"
+)]
+pub trait Serde: Serialize + DeserializeOwned {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + DeserializeOwned> Serde for T {}
 
 /// An element that can be grouped by.
 ///
@@ -32,8 +46,10 @@ impl<T: Clone + Send + Sync + Serialize + DeserializeOwned + 'static> Element fo
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a key",
     label = "not a key",
-    note = "a key is an element with `Eq + Hash`: derive them too; for floats use an ordered integer form such as `f64::to_bits`, for maps a sorted `Vec` or `BTreeMap`"
+    note = "a key is an element with `Eq + Hash`: derive them too, `#[derive(Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]`; for floats use an ordered integer form such as `f64::to_bits`, for maps a sorted `Vec` or `BTreeMap`"
 )]
 pub trait Key: Element + Eq + Hash {}
 
+// What a key needs is said once, and not once for `Eq` and once for `Hash`.
+#[diagnostic::do_not_recommend]
 impl<T: Element + Eq + Hash> Key for T {}

@@ -8,6 +8,7 @@
 //! What a bundle does to the world outside (outputs, grouped data, residuals, metrics, finalizers) gathers in
 //! [`Effects`] and takes effect when the engine commits them, or not at all.
 
+mod async_par_do;
 mod bundle;
 mod control;
 mod create;
@@ -42,6 +43,7 @@ pub use sdf::{SdfElement, SdfFactory};
 pub use terminal::{Boundary, Relay};
 pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewValue};
 
+pub(crate) use async_par_do::{AsyncFactory, AsyncOptions, Reactor};
 pub(crate) use create::CreateFactory;
 pub(crate) use element_wise::{FilterFactory, FlatMapFactory, MapFactory};
 pub(crate) use fused::{FusedFactory, FusedStep, failing_step};

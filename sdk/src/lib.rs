@@ -3,6 +3,7 @@
 //! This crate knows no runner and no engine.
 #![forbid(unsafe_code)]
 
+mod async_dofn;
 pub mod batch;
 mod clock;
 pub mod coder;
@@ -31,6 +32,7 @@ mod time;
 mod view;
 pub mod window;
 
+pub use async_dofn::{AsyncContext, AsyncDoFn};
 pub use clock::{Clock, ClockRef, ManualClock, SystemClock};
 pub use combine::CombineFn;
 pub use core::{CoGroupByKey, Combine, GroupByKey, Partition, WindowInto, WithTimestamps};
@@ -42,9 +44,10 @@ pub use error::{BuildError, BuildErrors, DoFnError, ErrorKind, Phase, PipelineEr
 pub use grouped::Grouped;
 pub use keyed_dofn::{KeyedDoFn, TimerContext, TimerOf};
 pub use outputs::{OutputRouter, Outputs};
-pub use pcollection::{FnDoFn, KeyedParDo, OutputsBuilder, PCollection, ParDo, ParDoOutputs};
+pub use pcollection::{AsyncParDo, FnDoFn, KeyedParDo, OutputsBuilder, PCollection, ParDo, ParDoOutputs};
 pub use pipeline::Pipeline;
 pub use ptransform::{Apply, PTransform};
 pub use run::{RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState, Runner};
+pub use state::KeyedState;
 pub use time::{Duration, ParseDurationError, Timestamp, TimestampOutOfBounds};
 pub use view::{ListView, MapView, MultimapView, View};

@@ -1,5 +1,6 @@
 //! Collections, and what can be done with every one of them.
 
+mod async_par_do;
 mod closures;
 mod core;
 mod keyed;
@@ -9,6 +10,7 @@ mod par_do;
 mod sides;
 
 pub use self::core::PCollection;
+pub use async_par_do::AsyncParDo;
 pub use closures::FnDoFn;
 pub use keyed_par_do::KeyedParDo;
 pub use outputs::OutputsBuilder;

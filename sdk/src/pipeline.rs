@@ -3,5 +3,5 @@
 mod builder;
 mod handle;
 
-pub(crate) use builder::{Builder, NewNode};
+pub(crate) use builder::{Builder, NewNode, slash_in};
 pub use handle::Pipeline;

@@ -7,6 +7,11 @@ use purlin_sdk::Element;
 /// A total order of `T`, for [`Top`](crate::Top), [`Max`](crate::Max) and [`Min`](crate::Min).
 ///
 /// Usually one of [`Natural`], [`By`] and [`ByKey`], which the transforms' constructors make.
+#[diagnostic::on_unimplemented(
+    message = "`{T}` has no total order",
+    label = "no order",
+    note = "say how to compare: floats by `.by(float_order)`, in which NaN has a place; others by `.by(..)`, by `.by_key(..)` of a part that has an order, or derive `PartialOrd, Ord`"
+)]
 pub trait Order<T>: Clone + Send + 'static {
     /// How `a` compares with `b`.
     fn compare(&self, a: &T, b: &T) -> Ordering;
@@ -16,6 +21,8 @@ pub trait Order<T>: Clone + Send + 'static {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Natural;
 
+// An order is asked for, and not `Ord`.
+#[diagnostic::do_not_recommend]
 impl<T: Ord> Order<T> for Natural {
     #[inline]
     fn compare(&self, a: &T, b: &T) -> Ordering {

@@ -85,10 +85,38 @@ fn b187_glob_matching_nothing_and_all_else_about_patterns() {
     fails("a[", Disallow, FileErrorKind::Pattern, &["[[]"]);
     fails("***", Allow, FileErrorKind::Pattern, &[]);
 
+    // A literal dot may be followed by a wildcard.
+    assert_eq!(names(".hid*"), [file(".hidden.txt", 9)]);
+    // What looks like alternatives is told to be none.
+    for pattern in ["{a,b}.txt", "{a,b}.*", "a.txt,b.txt"] {
+        fails(pattern, Disallow, FileErrorKind::NoMatch, &["no alternatives", "read_all"]);
+    }
+
     #[cfg(unix)]
     unreadable();
+    #[cfg(target_os = "linux")]
+    not_utf8();
     assert_eq!(EmptyMatch::default(), Disallow);
     std::env::set_current_dir(Path::new("/")).unwrap();
+}
+
+/// A name that is not UTF-8 is found like any other, and is no reason to stop where it is not asked for.
+#[cfg(target_os = "linux")]
+fn not_utf8() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    fs::create_dir_all("latin/deep").unwrap();
+    fs::write("latin/a.txt", "a").unwrap();
+    for folder in ["latin", "latin/deep"] {
+        fs::write(Path::new(folder).join(OsStr::from_bytes(b"caf\xe9.csv")), "x").unwrap();
+    }
+    assert_eq!(names("latin/*.txt"), [("latin/a.txt".to_owned(), 1)]);
+    assert_eq!(names("latin/**/*.txt").len(), 1);
+    for pattern in ["latin/*.csv", "latin/c?f?.csv", "latin/deep/*"] {
+        let found = expand(pattern, Disallow).unwrap();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].path.file_name().unwrap().as_bytes(), b"caf\xe9.csv");
+    }
+    assert_eq!(expand("latin/**/*", Disallow).unwrap().len(), 3);
 }
 
 /// What cannot be looked at is an error, never left out.

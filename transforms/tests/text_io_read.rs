@@ -266,3 +266,20 @@ fn lines_have_the_timestamp_of_the_element_that_named_the_file() {
         assert_eq!(times, [("a".to_owned(), 7000), ("b".to_owned(), 7000)], "{runner:?}");
     }
 }
+
+/// Elements are encoded, and paths in them are text; so such a file is named, and others beside it are read.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_whose_name_is_not_utf8_is_named() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.txt"), "a\n").unwrap();
+    fs::write(folder.path().join(OsStr::from_bytes(b"caf\xe9.csv")), "b\n").unwrap();
+    let pattern = |end: &str| folder.path().join(end).to_str().unwrap().to_owned();
+    for runner in runners() {
+        assert_eq!(elements(&*runner, |p| p.apply("Read", TextIo::read(pattern("*.txt")))), ["a"]);
+        let failed = try_run(&*runner, |p| drop(p.apply("Read", TextIo::read(pattern("*")))));
+        let error = failed.unwrap_err().to_string();
+        assert!(error.contains("caf\\xE9.csv\" is not UTF-8; rename it"), "{runner:?} {error}");
+    }
+}

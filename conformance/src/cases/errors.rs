@@ -13,7 +13,7 @@ use purlin_sdk::{
     window::{AssignContext, FixedWindows, Sessions, Window, WindowFn},
 };
 
-use super::support::{Sum, assert_says, at, build_errors, collect, run_to_failure, secs};
+use super::support::{Sum, assert_says, at, build_errors, run_to_failure, secs};
 
 /// A name given twice in one scope shows the name, both lines and what to do; the same name in two scopes is fine.
 pub fn b148_a_name_given_twice(_: &dyn Runner) {
@@ -46,6 +46,21 @@ pub fn b148_a_name_given_twice(_: &dyn Runner) {
     pc.apply("Two", Named).map("Inner", |x| x);
     assert!(p.build().is_ok(), "a name counts in its own scope only");
     assert_says(&build_errors(|p| drop(p.create("", [1_i64]))), &["not empty"]);
+}
+
+/// Two transforms could have one path if a name could look like one.
+pub fn a_name_with_a_slash_in_it(_: &dyn Runner) {
+    let text = build_errors(|p| {
+        let pc = p.create("Values", [1_i64]);
+        pc.composite("a", |pc| pc.map("b", |x| x));
+        pc.map("a/b", |x| x);
+        pc.fused("Run", |s| s.map("c/d", |x| x));
+    });
+    assert_says(
+        &text,
+        &["for 2 reasons", "`a/b` (built at ", "the name `a/b` contains `/`", "composite(\"a\""],
+    );
+    assert_says(&text, &["`Run` (built at ", "the name `c/d` contains `/`"]);
 }
 
 const DECLARED: Tag<i64> = Tag::new("declared");
@@ -294,103 +309,6 @@ pub fn b150_combine_fns_that_panic(r: &dyn Runner) {
         });
         check(&error, "Bad", phase, How::Panics);
     }
-}
-
-/// An element whose coder refuses it.
-#[derive(Clone, Debug)]
-struct Refused(i64);
-
-impl serde::Serialize for Refused {
-    fn serialize<S: serde::Serializer>(&self, s: S) -> std::result::Result<S::Ok, S::Error> {
-        if self.0 == 7 { Err(serde::ser::Error::custom(Seven)) } else { self.0.serialize(s) }
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for Refused {
-    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> std::result::Result<Refused, D::Error> {
-        i64::deserialize(d).map(Refused)
-    }
-}
-
-/// An element that cannot be encoded fails where it is emitted. Runners that encode nothing never see it.
-pub fn b163_an_element_that_does_not_encode(r: &dyn Runner) {
-    let error = run_to_failure(r, |p| {
-        p.create("Values", 0..20_i64).map("Before", |x| x).map("Emit", Refused).map("After", |x| x.0);
-    });
-    assert_eq!(error.step().map(|s| s.path()), Some("Emit"));
-    assert_eq!(error.phase(), Some(Phase::Coder));
-    assert_says(&error.to_string(), &["`Emit`", "Refused", "seven is not liked"]);
-    let error = run_to_failure(r, |p| {
-        let emit = |x: i64, _: &ProcessContext<'_>, out: &mut Emitter<'_, i64>| -> Result {
-            out.emit_to(REFUSED, Refused(x));
-            Ok(())
-        };
-        let parts = p.create("Values", 0..20_i64).par_do_with("Emit", ParDo::from_fn(emit).tag(REFUSED));
-        parts.tagged(REFUSED).map("After", |x| x.0);
-    });
-    assert_eq!((error.step().map(|s| s.path()), error.phase()), (Some("Emit"), Some(Phase::Coder)));
-}
-
-const REFUSED: Tag<Refused> = Tag::new("refused");
-
-/// A key whose `Eq` ignores a field that is encoded.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-struct Careless {
-    id: u8,
-    note: String,
-}
-
-impl PartialEq for Careless {
-    fn eq(&self, other: &Careless) -> bool {
-        self.id == other.id
-    }
-}
-
-impl Eq for Careless {}
-
-impl std::hash::Hash for Careless {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.id.hash(state);
-    }
-}
-
-/// A key that is unequal to its copy, though both encode alike.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-struct Forgetful {
-    id: u8,
-    #[serde(skip)]
-    extra: u8,
-}
-
-/// Equal keys must have equal encodings and different keys different ones: a runner that checks refuses others.
-pub fn the_law_of_keys(r: &dyn Runner) {
-    let key = |id: u8, note: &str| Careless { id, note: note.to_owned() };
-    let error = run_to_failure(r, |p| {
-        p.create("Values", [(key(1, "a"), 1_i64), (key(1, "b"), 2)]).combine_per_key("Sum", Sum);
-    });
-    assert_eq!((error.kind(), error.step().map(|s| s.path())), (ErrorKind::Contract, Some("Sum")));
-    assert_says(&error.to_string(), &["Careless", "equal keys encode differently"]);
-    let error = run_to_failure(r, |p| {
-        let values = [((key(1, "a"), 1_i64), at(0)), ((key(1, "b"), 2), at(1))];
-        p.create_timestamped("Values", values)
-            .window_into("Sessions", Sessions::with_gap(secs(5)))
-            .combine_per_key("Sum", Sum);
-    });
-    assert_says(&error.to_string(), &["`Sum`", "Careless", "equal keys encode differently"]);
-    // The same key twice, and different ones, are fine.
-    let sums = collect(r, |p| {
-        p.create("Values", [(key(1, "a"), 1_i64), (key(1, "a"), 2), (key(2, "b"), 4)])
-            .combine_per_key("Sum", Sum)
-            .map("Id", |(k, n)| (k.id, n))
-    });
-    assert_eq!(sums, [(1, 3), (2, 4)]);
-    // A field that is not encoded is gone after the first coder, so the keys have become one.
-    let forgotten = collect(r, |p| {
-        p.create("Values", [(Forgetful { id: 1, extra: 2 }, 1_i64), (Forgetful { id: 1, extra: 3 }, 2)])
-            .combine_per_key("Sum", Sum)
-            .map("Id", |(k, n)| (k.id, k.extra, n))
-    });
-    assert_eq!(forgotten, [(1, 0, 3)]);
 }
 
 /// Reading a side input that is wrong fails in the transform that reads it, and names both.

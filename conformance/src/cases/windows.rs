@@ -1,11 +1,14 @@
 //! Windows and timestamps.
 
 use purlin_sdk::{
-    BundleContext, BundleEmitter, DoFn, Emitter, Key, PCollection, ParDo, ProcessContext, Result, Runner,
-    Timestamp, WindowInto,
+    BundleContext, BundleEmitter, DoFn, Emitter, ErrorKind, Key, PCollection, ParDo, Phase, ProcessContext,
+    Result, Runner, Timestamp, WindowInto,
     metrics::{DROPPED_DUE_TO_LATENESS, ELEMENTS_IN_NO_WINDOW},
     testing::TestStream,
-    window::{FixedWindows, GlobalWindows, PaneInfo, SlidingWindows, TimestampCombiner, Window},
+    window::{
+        AssignContext, FixedWindows, GlobalWindows, PaneInfo, SlidingWindows, TimestampCombiner, Window,
+        WindowFn,
+    },
 };
 
 use super::support::{
@@ -409,4 +412,62 @@ pub fn elements_behind_the_watermark_do_not_move_timestamps(r: &dyn Runner) {
             assert_eq!(groups, expected, "{combiner:?}, late data allowed: {lateness}");
         }
     }
+}
+/// A window function that gives an element at second `t` what `.0` makes of it.
+#[derive(Clone)]
+struct Gives(fn(Timestamp, &mut Vec<Window>));
+
+impl std::fmt::Debug for Gives {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Gives")
+    }
+}
+
+impl WindowFn for Gives {
+    fn assign(&self, cx: &AssignContext<'_>, out: &mut Vec<Window>) -> Result {
+        (self.0)(cx.timestamp(), out);
+        Ok(())
+    }
+}
+
+/// A window that ends where it starts or before, and one that an element is in twice, name the function.
+pub fn windows_that_cannot_be(r: &dyn Runner) {
+    type Give = fn(Timestamp, &mut Vec<Window>);
+    let cases: [(Give, &str); 4] = [
+        (|_, out| out.push(Window::interval(at(9), at(3))), "[1970-01-01T00:00:09Z, 1970-01-01T00:00:03Z)"),
+        (
+            |t, out| out.extend([Window::interval(t, t + secs(9)), Window::interval(t, t)]),
+            "start comes first",
+        ),
+        (|t, out| out.extend([Window::interval(t, t + secs(9)), Window::interval(t, t + secs(9))]), "twice"),
+        (
+            |_, out| {
+                let of = |end: i64| Window::interval(at(0), at(end));
+                out.extend([of(5), of(9), of(7), of(5)]);
+            },
+            "[1970-01-01T00:00:00Z, 1970-01-01T00:00:05Z) twice",
+        ),
+    ];
+    for (give, what) in cases {
+        let error = run_to_failure(r, |p| {
+            p.create_timestamped("Values", (0..9_i64).map(|t| (t, at(t))))
+                .window_into("Odd", Gives(give))
+                .map("After", |x| x);
+        });
+        assert_eq!(error.step().map(|s| s.path()), Some("Odd"), "{error}");
+        assert_eq!((error.kind(), error.phase()), (ErrorKind::Contract, Some(Phase::Window)), "{error}");
+        assert_says(&error.to_string(), &["Gives", what]);
+    }
+    let several: Give = |t, out| {
+        let of = |end: i64| Window::interval(t, t + secs(end));
+        out.extend([of(5), of(9), of(7)]);
+    };
+    let ends = collect(r, |p| {
+        p.create_timestamped("Values", [(1_i64, at(0))])
+            .window_into("Several", Gives(several))
+            .map_cx("Ends", |_, cx| Ok(span(&cx.window()).1))
+    });
+    assert_eq!(ends, [5, 7, 9]);
+    let side = Gives(|_, out| out.push(Window::interval(at(9), at(3))));
+    assert_says(&side.side_window(at(5)).unwrap_err().to_string(), &["Gives", "start comes first"]);
 }

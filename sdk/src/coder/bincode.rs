@@ -33,9 +33,9 @@ thread_local! {
     static MEASURING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the value that is being serialised on this thread is only measured: its bytes are counted and forgotten.
-/// Runners measure a few elements of a batch to know how much memory waits. For a type whose `Serialize` has an effect,
-/// such as one that owns a file and gives it up to whoever reads the bytes.
+/// Whether the value that is being serialised on this thread is only measured: its bytes are looked at and forgotten.
+/// Runners measure a few elements of a batch to know how much memory waits, and compare what comes back from a coder.
+/// For a type whose `Serialize` has an effect, such as one that owns a file and gives it up to whoever reads the bytes.
 ///
 /// ```
 /// assert!(!purlin_sdk::coder::bincode::is_measuring());
@@ -44,17 +44,21 @@ pub fn is_measuring() -> bool {
     MEASURING.get()
 }
 
-/// How many bytes `value` encodes to; zero when it does not encode.
-pub(crate) fn encoded_len<T: Serialize>(value: &T) -> usize {
-    /// Also undone when the value's `Serialize` panics.
-    struct Measuring;
-    impl Drop for Measuring {
+/// Runs `work`, on whose thread values are serialised only to be measured.
+pub(crate) fn measuring<R>(work: impl FnOnce() -> R) -> R {
+    /// Also undone when a value's `Serialize` panics.
+    struct Before(bool);
+    impl Drop for Before {
         fn drop(&mut self) {
-            MEASURING.set(false);
+            MEASURING.set(self.0);
         }
     }
-    MEASURING.set(true);
-    let _measuring = Measuring;
+    let _before = Before(MEASURING.replace(true));
+    work()
+}
+
+/// How many bytes `value` encodes to; zero when it does not encode.
+pub(crate) fn encoded_len<T: Serialize>(value: &T) -> usize {
     struct Count(usize);
     impl ::bincode::enc::write::Writer for Count {
         fn write(&mut self, bytes: &[u8]) -> std::result::Result<(), ::bincode::error::EncodeError> {
@@ -63,7 +67,7 @@ pub(crate) fn encoded_len<T: Serialize>(value: &T) -> usize {
         }
     }
     let mut count = Count(0);
-    match ::bincode::serde::encode_into_writer(value, &mut count, config()) {
+    match measuring(|| ::bincode::serde::encode_into_writer(value, &mut count, config())) {
         Ok(()) => count.0,
         Err(_) => 0,
     }

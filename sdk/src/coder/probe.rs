@@ -13,10 +13,12 @@ use serde::de::{
 
 use super::{
     CoderSpec,
+    layout::Layout,
     rounds::{Found, Refused, Rounds, Why},
 };
 
 const INTS: [i8; 4] = [1, 0, 2, 100];
+const LEAST_INTS: [i8; 4] = [0, 1, 2, 100];
 const TEXTS: [&str; 8] = [
     "",
     "a",
@@ -58,7 +60,11 @@ impl<'a> Probe<'a> {
 
     fn int(&mut self) -> i8 {
         self.is(CoderSpec::VarInt);
-        self.rounds.value(self.ty, &INTS)
+        self.small()
+    }
+
+    fn small(&self) -> i8 {
+        self.rounds.value(self.ty, if self.rounds.is_least() { &LEAST_INTS } else { &INTS })
     }
 
     fn parts<'s>(
@@ -70,7 +76,8 @@ impl<'a> Probe<'a> {
     where
         'a: 's,
     {
-        Parts { rounds: self.rounds, left, fields, seen, depth: self.depth + 1, repeats: false }
+        let layout = Layout::default();
+        Parts { rounds: self.rounds, left, fields, seen, depth: self.depth + 1, repeats: false, layout }
     }
 
     fn leaf_of<'de, V: Visitor<'de>>(
@@ -82,6 +89,23 @@ impl<'a> Probe<'a> {
         self.is_leaf();
         let mut seen = Vec::new();
         visitor.visit_seq(self.parts(len, fields, &mut seen))
+    }
+
+    /// Like [`leaf_of`](Self::leaf_of), for a struct, which may have fields that it does not read.
+    fn struct_of<'de, V: Visitor<'de>>(
+        mut self,
+        len: usize,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refused> {
+        self.is_leaf();
+        let mut seen = Vec::new();
+        let mut parts = self.parts(len, fields, &mut seen);
+        let made = self.rounds.in_fields(|| visitor.visit_seq(&mut parts));
+        if parts.left == 0 && is_derived::<V>() && parts.layout.is_less_than::<V::Value>() {
+            return Err(self.rounds.fail(type_name::<V::Value>(), Why::Skips));
+        }
+        made
     }
 }
 
@@ -135,7 +159,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
 
     fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
         *self.found = Some(Found::Byte);
-        visitor.visit_u8(self.rounds.value(self.ty, &INTS).cast_unsigned())
+        visitor.visit_u8(self.small().cast_unsigned())
     }
 
     fn deserialize_bool<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Refused> {
@@ -145,7 +169,8 @@ impl<'de> Deserializer<'de> for Probe<'_> {
 
     fn deserialize_f64<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Refused> {
         self.is(CoderSpec::Double);
-        visitor.visit_f64(self.rounds.value(self.ty, &[1.0, 0.0, 0.5]))
+        let values = if self.rounds.is_least() { [0.0, 1.0, 0.5] } else { [1.0, 0.0, 0.5] };
+        visitor.visit_f64(self.rounds.value(self.ty, &values))
     }
 
     fn deserialize_str<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Refused> {
@@ -171,7 +196,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         let within = option.strip_prefix("core::option::Option<").and_then(|name| name.strip_suffix('>'));
         let ty = within.unwrap_or(option);
         self.is_leaf();
-        if self.rounds.is_inside(ty) {
+        if self.rounds.is_least() || self.rounds.is_inside(ty) {
             return visitor.visit_none();
         }
         self.rounds.step(self.depth)?;
@@ -243,7 +268,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         len: usize,
         visitor: V,
     ) -> Result<V::Value, Refused> {
-        self.leaf_of(len, &[], visitor)
+        self.struct_of(len, &[], visitor)
     }
 
     fn deserialize_map<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Refused> {
@@ -258,7 +283,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Refused> {
-        self.leaf_of(fields.len(), fields, visitor)
+        self.struct_of(fields.len(), fields, visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -284,6 +309,15 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     }
 }
 
+/// Whether serde's derive wrote the visitor: then the value has the fields that it reads, and those that it skips. What
+/// people write may read something else than what it makes.
+fn is_derived<V>() -> bool {
+    let name = type_name::<V>();
+    name.contains("::_::<impl ")
+        && name.contains("::de::Deserialize")
+        && name.contains("::deserialize::__Visitor")
+}
+
 /// The parts of a compound, one after the other.
 struct Parts<'s> {
     rounds: &'s Rounds,
@@ -293,6 +327,7 @@ struct Parts<'s> {
     depth: usize,
     /// Whether there may be none: then a type is not walked again inside itself.
     repeats: bool,
+    layout: Layout,
 }
 
 impl Parts<'_> {
@@ -301,6 +336,7 @@ impl Parts<'_> {
         let mut found = None;
         let made = self.rounds.visit(seed, &mut found, field, self.depth);
         self.seen.push(found);
+        self.layout.push::<S::Value>();
         made
     }
 }
@@ -309,7 +345,8 @@ impl<'de> SeqAccess<'de> for Parts<'_> {
     type Error = Refused;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Refused> {
-        if self.left == 0 || (self.repeats && self.rounds.is_inside(type_name::<S::Value>())) {
+        let none = self.rounds.is_least() || self.rounds.is_inside(type_name::<S::Value>());
+        if self.left == 0 || (self.repeats && none) {
             return Ok(None);
         }
         self.left -= 1;
@@ -325,7 +362,8 @@ impl<'de> MapAccess<'de> for Parts<'_> {
     type Error = Refused;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Refused> {
-        if self.left == 0 || self.rounds.is_inside(type_name::<S::Value>()) {
+        let none = self.rounds.is_least() || self.rounds.is_inside(type_name::<S::Value>());
+        if self.left == 0 || none {
             return Ok(None);
         }
         self.left -= 1;
@@ -369,7 +407,7 @@ impl<'de> VariantAccess<'de> for Parts<'_> {
 
     fn tuple_variant<V: Visitor<'de>>(mut self, len: usize, visitor: V) -> Result<V::Value, Refused> {
         self.left = len;
-        visitor.visit_seq(self)
+        self.rounds.in_fields(|| visitor.visit_seq(self))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -379,6 +417,6 @@ impl<'de> VariantAccess<'de> for Parts<'_> {
     ) -> Result<V::Value, Refused> {
         self.left = fields.len();
         self.fields = fields;
-        visitor.visit_seq(self)
+        self.rounds.in_fields(|| visitor.visit_seq(self))
     }
 }

@@ -1,10 +1,10 @@
 //! Whether a value comes back.
 
-use super::{Coder, CoderError, Context};
+use super::{Coder, CoderError, Context, bincode::measuring};
 
 /// Encodes `value`, decodes it, and encodes what came back: all bytes must be read, and be the same again.
 ///
-/// This finds what no look at the type can, above all `#[serde(skip_serializing_if = "..")]`: the field is not
+/// This finds what a look at the type may not, such as `#[serde(skip_serializing_if = "..")]`: the field is not
 /// written, and the default coder reads the next one in its place. Bytes may come back in another order, as those of a
 /// `HashMap` do, but not others.
 ///
@@ -13,13 +13,14 @@ use super::{Coder, CoderError, Context};
 /// # use serde::{Serialize, Deserialize};
 /// #[derive(Clone, Serialize, Deserialize)]
 /// struct Order {
-///     #[serde(skip_serializing_if = "Option::is_none")]
-///     note: Option<String>,
+///     #[serde(skip_serializing_if = "is_usual")]
+///     carrier: String,
 ///     id: u32,
 /// }
+/// fn is_usual(carrier: &str) -> bool { carrier == "post" }
 /// let coder = default_coder::<Order>()?;
-/// assert!(check_round_trip(&*coder, &Order { note: Some("gift".into()), id: 7 }).is_ok());
-/// let error = check_round_trip(&*coder, &Order { note: None, id: 7 }).unwrap_err();
+/// assert!(check_round_trip(&*coder, &Order { carrier: "ship".into(), id: 7 }).is_ok());
+/// let error = check_round_trip(&*coder, &Order { carrier: "post".into(), id: 7 }).unwrap_err();
 /// assert!(error.to_string().contains("skip_serializing_if"), "{error}");
 /// # Ok::<(), purlin_sdk::coder::CoderError>(())
 /// ```
@@ -27,25 +28,41 @@ use super::{Coder, CoderError, Context};
 /// # Errors
 /// When the value does not encode, or something else comes back.
 pub fn check_round_trip<T: 'static>(coder: &dyn Coder<T>, value: &T) -> Result<(), CoderError> {
-    let mut written = Vec::new();
-    coder.encode(value, Context::Nested, &mut written).map_err(CoderError::writing::<T>)?;
+    recoded(coder, value, &mut Scratch::default()).map(drop)
+}
+
+/// Buffers that are used again.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    written: Vec<u8>,
+    again: Vec<u8>,
+}
+
+/// What comes back of `value`, checked as [`check_round_trip`] does.
+pub(crate) fn recoded<T: 'static>(
+    coder: &dyn Coder<T>,
+    value: &T,
+    Scratch { written, again }: &mut Scratch,
+) -> Result<T, CoderError> {
+    written.clear();
+    again.clear();
+    coder.encode(value, Context::Nested, written).map_err(CoderError::writing::<T>)?;
     let mut rest = &written[..];
     let back = coder.decode(&mut rest, Context::Nested).map_err(|e| differs::<T>(coder, &e))?;
     if !rest.is_empty() {
         let left = CoderError::left_over(rest.len(), written.len() - rest.len());
         return Err(differs::<T>(coder, &left));
     }
-    let mut again = Vec::with_capacity(written.len());
-    coder.encode(&back, Context::Nested, &mut again).map_err(|e| differs::<T>(coder, &e))?;
-    if written == again || counts(&written) == counts(&again) {
-        return Ok(());
+    measuring(|| coder.encode(&back, Context::Nested, again)).map_err(|e| differs::<T>(coder, &e))?;
+    if written == again || counts(written) == counts(again) {
+        return Ok(back);
     }
     Err(differs::<T>(coder, &CoderError::msg("another value came back")))
 }
 
 fn differs<T: 'static>(coder: &dyn Coder<T>, found: &CoderError) -> CoderError {
     CoderError::msg(format_args!(
-        "a value of `{}` does not come back from {}: {found}. Its Serialize and Deserialize differ, as with `#[serde(skip_serializing_if = \"..\")]`: remove the attribute, or give the collection another coder by `.with_coder(Json::of())`",
+        "a value of `{}` does not come back from {}: its Serialize and its Deserialize differ, as with `#[serde(skip_serializing_if = \"..\")]` or `#[serde(skip_serializing)]`. Remove the attribute, or give the collection another coder by `.with_coder(Json::of())` ({found})",
         std::any::type_name::<T>(),
         coder.spec()
     ))
@@ -72,13 +89,21 @@ mod tests {
     #[derive(Clone, Serialize, Deserialize)]
     struct Last {
         id: u32,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        note: Option<String>,
+        #[serde(default = "usual", skip_serializing_if = "is_usual")]
+        carrier: String,
+    }
+
+    fn usual() -> String {
+        "post".to_owned()
+    }
+
+    fn is_usual(carrier: &str) -> bool {
+        carrier == "post"
     }
 
     #[test]
     fn a_field_that_was_not_written_is_found() {
-        let without = Last { id: 7, note: None };
+        let without = Last { id: 7, carrier: "post".to_owned() };
         let coder = default_coder::<Last>().unwrap();
         let e = check_round_trip(&*coder, &without).unwrap_err().to_string();
         assert!(e.contains("Last") && e.contains(".with_coder(Json::of())"), "{e}");

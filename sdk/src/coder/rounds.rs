@@ -28,6 +28,8 @@ pub(super) struct Fault {
 pub(super) enum Why {
     Any,
     Flatten,
+    /// A struct is larger than what it reads.
+    Skips,
 }
 
 /// What was found where a value was asked for.
@@ -64,28 +66,62 @@ pub(super) struct Rounds {
     attempts: RefCell<HashMap<&'static str, usize>>,
     asked: Cell<Option<(&'static str, usize)>>,
     new_variant: Cell<bool>,
+    /// How many structs what is being looked at lies in, and where fields are to hold as little as may be.
+    structs: Cell<usize>,
+    least: Cell<Option<usize>>,
+    met_least: Cell<bool>,
     steps: Cell<usize>,
 }
 
 impl Rounds {
-    /// Probes `T` once. Whether more is to be learned by another round, whether this one came to its end, and what was
-    /// found.
+    /// Probes `T` once. Whether more is to be learned by another round, the value that was made up if this one came to
+    /// its end, and what was found.
     pub(super) fn round<S: DeserializeSeed<'static>>(
         &self,
         seed: S,
-    ) -> Result<(bool, bool, Option<Found>), Fault> {
+    ) -> Result<(bool, Option<S::Value>, Option<Found>), Fault> {
         self.path.borrow_mut().clear();
         self.active.borrow_mut().clear();
         self.asked.set(None);
         self.new_variant.set(false);
         self.steps.set(0);
+        self.structs.set(0);
         let mut found = None;
-        let done = self.visit(seed, &mut found, None, 0).is_ok();
+        let made = self.visit(seed, &mut found, None, 0).ok();
         if let Some(fault) = self.fault.borrow_mut().take() {
             return Err(fault);
         }
-        let again = self.new_variant.get() || (!done && self.try_another_value());
-        Ok((again, done, found))
+        let again = self.new_variant.get() || (made.is_none() && self.try_another_value());
+        Ok((again, made, found))
+    }
+
+    /// A value whose fields that lie in `structs` structs hold as little as may be: no options, no elements, zeros.
+    /// Nothing when there are no such fields.
+    pub(super) fn least<S: DeserializeSeed<'static>>(
+        &self,
+        structs: usize,
+        seed: S,
+    ) -> Result<Option<S::Value>, Fault> {
+        self.least.set(Some(structs));
+        self.met_least.set(false);
+        let round = self.round(seed);
+        self.least.set(None);
+        round.map(|(_, made, _)| made.filter(|_| self.met_least.get()))
+    }
+
+    /// Whether what is being looked at is to hold as little as may be.
+    pub(super) fn is_least(&self) -> bool {
+        let least = self.least.get() == Some(self.structs.get());
+        self.met_least.set(self.met_least.get() || least);
+        least
+    }
+
+    /// Runs `look` on the fields of a struct.
+    pub(super) fn in_fields<R>(&self, look: impl FnOnce() -> R) -> R {
+        self.structs.set(self.structs.get() + 1);
+        let made = look();
+        self.structs.set(self.structs.get() - 1);
+        made
     }
 
     /// The last value that was asked for is taken to be the one that was refused.

@@ -35,6 +35,11 @@ impl<T: Element> SerdeCoder<T> {
         Ok(SerdeCoder { spec: trace::<T>()?, values: PhantomData })
     }
 
+    /// The coder with a tree that is known to be the type's.
+    pub(super) fn written_as(spec: CoderSpec) -> SerdeCoder<T> {
+        SerdeCoder { spec, values: PhantomData }
+    }
+
     /// The coder with a tree that an engine sent back: the traced one, but for length prefixes.
     ///
     /// ```

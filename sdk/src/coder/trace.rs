@@ -7,13 +7,19 @@ use std::{
 };
 
 use super::{
-    CoderError, CoderSpec,
+    Coder, CoderError, CoderSpec, Context, SerdeCoder,
+    bincode::measuring,
+    check_round_trip,
     rounds::{Fault, Rounds, Why},
 };
 use crate::Element;
 
 /// Enough for every variant of large enums and every value that may be tried.
 const MAX_ROUNDS: usize = 2_000;
+/// Made-up values that are tried out, of those that there are.
+const MAX_TRIED: usize = 200;
+/// Structs in structs whose fields are tried out empty.
+const MAX_STRUCTS: usize = 4;
 
 /// The coders that `T` is written with by default, found by looking at how it reads itself.
 ///
@@ -33,10 +39,14 @@ const MAX_ROUNDS: usize = 2_000;
 /// A type whose serde form is another's is written as that one: `Timestamp` and `#[serde(transparent)]` types.
 ///
 /// # Errors
-/// When a part of `T` must be told what it is about to read (`serde_json::Value`, `#[serde(untagged)]`,
-/// `#[serde(tag = "..")]`, `#[serde(flatten)]`): the default coder writes no names, so such a part would be written and
-/// never come back. The error names the part. What cannot be seen here, as `skip_serializing_if`, is found by
-/// [`check_round_trip`](super::check_round_trip).
+/// - When a part of `T` must be told what it is about to read (`serde_json::Value`, `#[serde(untagged)]`,
+///   `#[serde(tag = "..")]`, `#[serde(flatten)]`): the default coder writes no names, so such a part would be written
+///   and never come back. The error names the part.
+/// - When a struct, or one in it, is larger than the fields that it reads (`#[serde(skip)]`): what is left out would
+///   come back as another value. A field so small that it fits into padding, and one of an enum's variant, are not seen.
+/// - When values that are made up, full ones and empty ones, do not come back: `#[serde(skip_serializing)]`,
+///   `#[serde(skip_serializing_if = "Option::is_none")]`. What depends on other values is found by
+///   [`check_round_trip`](super::check_round_trip), and on the direct runner.
 ///
 /// ```
 /// use purlin_sdk::coder::trace;
@@ -48,11 +58,18 @@ const MAX_ROUNDS: usize = 2_000;
 pub fn trace<T: Element>() -> Result<CoderSpec, CoderError> {
     let rounds = Rounds::default();
     let mut best = None;
+    let mut made = Vec::new();
+    // A type may panic over a value that its own writer would never have written.
+    let safely = |work: &mut dyn FnMut()| catch_unwind(AssertUnwindSafe(work)).is_ok();
     for _ in 0..MAX_ROUNDS {
-        // A type may panic over a value that its own writer would never have written.
-        let round = catch_unwind(AssertUnwindSafe(|| rounds.round(PhantomData::<T>)));
-        let Ok(round) = round else { break };
-        let (again, done, found) = round.map_err(|fault| describe::<T>(&fault))?;
+        let mut round = None;
+        if !safely(&mut || round = Some(rounds.round(PhantomData::<T>))) {
+            break;
+        }
+        let Some(round) = round else { break };
+        let (again, value, found) = round.map_err(|fault| describe::<T>(&fault))?;
+        let done = value.is_some();
+        made.extend(value.filter(|_| made.len() < MAX_TRIED));
         match (found, done, &best) {
             (Some(found), true, _) | (Some(found), false, None | Some((_, false))) => {
                 best = Some((found, done));
@@ -63,10 +80,34 @@ pub fn trace<T: Element>() -> Result<CoderSpec, CoderError> {
             break;
         }
     }
-    Ok(match best {
+    let spec = match best {
         Some((found, _)) => found.spec(),
         None => CoderSpec::Bincode(type_name::<T>().to_owned()),
-    })
+    };
+    for structs in 1..=MAX_STRUCTS {
+        let mut least = None;
+        if safely(&mut || least = Some(rounds.least(structs, PhantomData::<T>)))
+            && let Some(least) = least
+        {
+            made.extend(least.map_err(|fault| describe::<T>(&fault))?);
+        }
+    }
+    let coder = SerdeCoder::<T>::written_as(spec.clone());
+    for value in &made {
+        let mut tried = Ok(());
+        if safely(&mut || tried = measuring(|| try_out(&coder, value))) {
+            tried?;
+        }
+    }
+    Ok(spec)
+}
+
+/// Whether a value that was made up comes back. One that does not encode says nothing of those that there will be.
+fn try_out<T: Element>(coder: &SerdeCoder<T>, value: &T) -> Result<(), CoderError> {
+    match coder.encode(value, Context::Nested, &mut Vec::new()) {
+        Ok(()) => check_round_trip(coder, value),
+        Err(_) => Ok(()),
+    }
 }
 
 fn describe<T>(fault: &Fault) -> CoderError {
@@ -80,6 +121,12 @@ fn describe<T>(fault: &Fault) -> CoderError {
             "change the type or remove the attribute",
         ),
         Why::Flatten => ("finds its fields by name, as `#[serde(flatten)]` does", "remove the attribute"),
+        Why::Skips => {
+            return CoderError::msg(format_args!(
+                "{part} holds more than it is written with, as `#[serde(skip)]` leaves a field out: what comes back has another value there. Remove the attribute; or take the field out of the type; or write all of it by a coder of your own, `.with_coder(..)`"
+            ))
+            .tracing::<T>();
+        }
     };
     CoderError::msg(format_args!(
         "{part} {what}, and the default coder writes neither names nor types. Give the collection another coder by `.with_coder(Json::of())`, or {remove}"
@@ -319,5 +366,117 @@ mod tests {
         assert!(!comes_back(&Flat { id: 1, rest: HashMap::new() }));
         assert!(comes_back(&Body::Empty) && comes_back(&Expr::Literal(1)));
         assert!(error::<Adjacent>().contains("`Adjacent` asks the bytes"), "{}", error::<Adjacent>());
+    }
+
+    /// Each leaves something out in its own way; the first byte of each is its name.
+    #[expect(dead_code, reason = "only types are looked at")]
+    mod skips {
+        use std::sync::OnceLock;
+
+        use super::*;
+
+        #[derive(Clone, Serialize, Deserialize)]
+        pub(super) struct Cached {
+            pub(super) id: u8,
+            #[serde(skip)]
+            pub(super) seen: u8,
+        }
+
+        #[derive(Clone, Serialize, Deserialize)]
+        pub(super) struct Large(u8, #[serde(skip)] Option<String>);
+
+        #[derive(Clone, Serialize, Deserialize)]
+        pub(super) struct Generic<T> {
+            value: T,
+            #[serde(skip, default)]
+            cell: OnceLock<T>,
+        }
+
+        #[derive(Clone, Serialize, Deserialize)]
+        pub(super) struct Holder {
+            list: Vec<(u8, Cached)>,
+        }
+
+        #[derive(Clone, Serialize, Deserialize)]
+        pub(super) struct OneWay {
+            id: u32,
+            #[serde(skip_serializing)]
+            note: String,
+        }
+
+        #[derive(Clone, Serialize, Deserialize)]
+        pub(super) struct IfNone {
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            note: Option<String>,
+            id: u32,
+        }
+
+        #[derive(Clone, Serialize, Deserialize)]
+        pub(super) struct IfEmpty {
+            id: u32,
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            notes: Vec<String>,
+        }
+
+        #[derive(Clone, Serialize, Deserialize)]
+        pub(super) enum OfVariant {
+            Plain,
+            Noted {
+                #[serde(skip_serializing_if = "String::is_empty")]
+                note: String,
+                id: u32,
+            },
+        }
+
+        #[derive(Clone, Serialize, Deserialize)]
+        pub(super) struct Whole {
+            id: u8,
+            #[serde(with = "text")]
+            number: u64,
+            #[serde(skip)]
+            of: PhantomData<String>,
+            more: Option<Box<Whole>>,
+        }
+
+        mod text {
+            pub(super) fn serialize<S: serde::Serializer>(n: &u64, s: S) -> Result<S::Ok, S::Error> {
+                s.collect_str(n)
+            }
+            pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(d: D) -> Result<u64, D::Error> {
+                let text: String = serde::Deserialize::deserialize(d)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    }
+
+    #[test]
+    fn a_struct_with_more_than_it_reads_is_an_error() {
+        use skips::*;
+        let said = error::<Cached>();
+        assert!(
+            said.starts_with("`skips::Cached` would not come back from its encoding: `skips::Cached` holds"),
+            "{said}"
+        );
+        assert!(said.contains("#[serde(skip)]") && said.contains(".with_coder("), "{said}");
+        assert!(error::<Large>().contains("#[serde(skip)]"));
+        assert!(error::<Generic<u64>>().contains("#[serde(skip)]"));
+        let said = error::<(bool, Holder)>();
+        assert!(said.contains("its part `list`, a `skips::Cached`, holds more"), "{said}");
+        assert_eq!(spec::<Whole>(), "bincode<skips::Whole>");
+    }
+
+    #[test]
+    fn a_field_that_is_not_always_written_is_an_error() {
+        use skips::*;
+        for said in [
+            error::<OneWay>(),
+            error::<IfNone>(),
+            error::<IfEmpty>(),
+            error::<OfVariant>(),
+            error::<Vec<IfNone>>(),
+        ] {
+            assert!(said.contains("`#[serde(skip_serializing_if = \"..\")]`"), "{said}");
+            assert!(said.contains(".with_coder(Json::of())"), "{said}");
+        }
     }
 }

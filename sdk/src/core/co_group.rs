@@ -33,6 +33,7 @@ macro_rules! co_group {
             #[track_caller]
             fn expand(self, inputs: ($(PCollection<(Ky, $T)>,)+)) -> Self::Out {
                 let site = std::panic::Location::caller();
+                $(inputs.$n.coder_slot().compare(|a, b| a.0 == b.0);)+
                 let tagged: Vec<PCollection<(Ky, $Union<$($T),+>)>> = vec![$(
                     inputs.$n.map(concat!("Tag", stringify!($n)), |(k, v)| (k, $Union::$T(v)))
                 ),+];

@@ -54,7 +54,7 @@ pub(crate) fn flatten_at<T: Element>(
         }
     }
     let bounded = inputs.iter().all(PCollection::is_bounded);
-    let coder = inputs.first().map_or_else(CoderSlot::default_of_type, |pc| pc.coder_slot().copied());
+    let coder = CoderSlot::copied_from(inputs.iter().map(PCollection::coder_slot));
     let op = Op::Flatten(Arc::new(|| Box::new(Batch::<T>::default())));
     let node = pipeline.add(step, inputs.iter().map(PCollection::id).collect(), op);
     pipeline.output_with(node, strategy, bounded, coder)

@@ -115,6 +115,7 @@ fn add<K: Key, F: Fold>(
 ) -> (NodeId, PCollection<(K, F::Output)>) {
     let pipeline = input.pipeline();
     let strategy = input.windowing();
+    input.coder_slot().compare(|a, b| a.0 == b.0);
     let coder = CoderSlot::default_of_type();
     let payload = pipeline.payload(&step, fold.payload());
     let op = GroupOp::<K, F>::new(fold, strategy.clone(), default_key, coder.clone(), late);

@@ -6,8 +6,8 @@ use super::{Downstream, KernelResult};
 use crate::{
     Element, Phase, PipelineError, Step,
     batch::{BATCH_SIZE, Batch, Column, Row},
-    coder::{CoderRef, Context},
-    coder_slot::CoderSlot,
+    coder::{CoderRef, Scratch, recoded},
+    coder_slot::{CoderSlot, Same},
 };
 
 /// A kernel that makes several elements of one hands on what it has when it has this many.
@@ -18,12 +18,13 @@ pub(crate) struct Port<T> {
     number: usize,
     step: Step,
     coder: CoderRef<T>,
+    same: Option<Same<T>>,
     pub(crate) batch: Batch<T>,
 }
 
 impl<T: Element> Port<T> {
     pub(crate) fn new(number: usize, step: &Step, coder: &CoderSlot<T>) -> Port<T> {
-        Port { number, step: step.clone(), coder: coder.get(), batch: Batch::default() }
+        Port { number, step: step.clone(), coder: coder.get(), same: coder.same(), batch: Batch::default() }
     }
 
     /// Hands on what is there.
@@ -101,26 +102,24 @@ impl<T: Element> Port<T> {
 
     /// Replaces each value by what its encoding decodes to.
     fn recode(&mut self) -> KernelResult {
-        let mut bytes = Vec::new();
-        for value in &mut self.batch.values {
-            bytes.clear();
-            let back = self.coder.encode(value, Context::Nested, &mut bytes).and_then(|()| {
-                let mut rest = bytes.as_slice();
-                let back = self.coder.decode(&mut rest, Context::Nested)?;
-                Ok((back, rest.len()))
-            });
-            *value = match back {
-                Ok((back, 0)) => back,
-                Ok((_, left)) => {
-                    return Err(self.broken(format!("{left} bytes are left over when an element is decoded")));
-                }
-                Err(e) => return Err(self.broken(e.to_string())),
-            };
+        let mut scratch = Scratch::default();
+        for i in 0..self.batch.values.len() {
+            let back = recoded(&*self.coder, &self.batch.values[i], &mut scratch)
+                .map_err(|e| self.broken(&e.to_string()))?;
+            if self.same.as_ref().is_some_and(|same| !same(&self.batch.values[i], &back)) {
+                return Err(self.broken(
+                    "its key comes back as another one, so that what is one group here may be two elsewhere. `Eq` \
+                     looks at something that is not encoded as it is, as with `#[serde(skip)]` or \
+                     `#[serde(serialize_with = \"..\")]`: make `Eq`, `Hash` and serde look at the same",
+                ));
+            }
+            self.batch.values[i] = back;
         }
         Ok(())
     }
 
-    fn broken(&self, what: String) -> PipelineError {
+    #[cold]
+    fn broken(&self, what: &str) -> PipelineError {
         PipelineError::contract(
             self.step.clone(),
             Phase::Coder,

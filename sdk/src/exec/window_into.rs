@@ -8,7 +8,7 @@ use crate::{
     batch::{AnyBatch, Batch, Column, ErasedBatch, Row, WindowSet, Windows},
     coder_slot::CoderSlot,
     metrics::ELEMENTS_IN_NO_WINDOW,
-    window::{AssignContext, Window, WindowFn},
+    window::{AssignContext, Window, WindowFn, check_assigned},
 };
 
 /// Makes the kernels of a `window_into`.
@@ -74,6 +74,8 @@ impl<T: Element> WindowIntoKernel<T> {
             self.window_fn
                 .assign(&assign, &mut self.assigned)
                 .map_err(|e| PipelineError::user(self.step.clone(), Phase::Window, e))?;
+            check_assigned(&*self.window_fn, &self.assigned)
+                .map_err(|what| PipelineError::contract(self.step.clone(), Phase::Window, what))?;
             match self.assigned.as_slice() {
                 [] => nowhere += 1,
                 [one] => self.out.batch.push(value, Row { window: Some(one), ..row }),

@@ -5,7 +5,7 @@ use std::{fmt, panic::Location, sync::Arc};
 use crate::{
     Element, PTransform, Pipeline, Timestamp,
     batch::Batch,
-    coder::CoderRef,
+    coder::Coder,
     coder_slot::CoderSlot,
     core::WindowInto,
     exec::{KernelFactory, Proto, WithTimestampsFactory},
@@ -57,8 +57,15 @@ impl<T> PCollection<T> {
 impl<T: Element> PCollection<T> {
     /// Encodes the elements by `coder` instead of the type's default coder. What is derived from this collection
     /// afterwards and has the same elements (a `filter`, a flatten, ...) is encoded likewise.
-    pub fn with_coder(self, coder: CoderRef<T>) -> PCollection<T> {
-        self.coder.set(coder);
+    ///
+    /// ```
+    /// use purlin_sdk::{Pipeline, coder::Json};
+    /// let p = Pipeline::new();
+    /// p.create("Any", [serde_json::json!(1), serde_json::json!("a")]).with_coder(Json::of());
+    /// p.build().unwrap();
+    /// ```
+    pub fn with_coder(self, coder: impl Coder<T>) -> PCollection<T> {
+        self.coder.set(Arc::new(coder));
         self
     }
 
@@ -89,6 +96,9 @@ impl<T: Element> PCollection<T> {
         let (names, chain) = chain(Fused::new(step.path().to_owned())).into_parts();
         let mut seen = std::collections::HashMap::new();
         for (inner, at) in names {
+            if inner.contains('/') {
+                self.pipeline.error(&step, crate::pipeline::slash_in(&inner));
+            }
             if let Some(first) = seen.insert(inner.clone(), at) {
                 let message =
                     format!("the name `{inner}` is given twice in this run, at {first} and at {at}");
@@ -143,10 +153,19 @@ impl<T: Element> PCollection<T> {
     /// what follows.
     #[track_caller]
     pub fn reshuffle(&self, name: &str) -> PCollection<T> {
-        let step = self.pipeline.name(name, Location::caller());
+        self.reshuffle_at(name, Location::caller(), self.coder.copied())
+    }
+
+    pub(crate) fn reshuffle_at(
+        &self,
+        name: &str,
+        site: &'static Location<'static>,
+        coder: CoderSlot<T>,
+    ) -> PCollection<T> {
+        let step = self.pipeline.name(name, site);
         let op = Op::Redistribute(Arc::new(|| Box::new(Batch::<T>::default())));
         let node = self.pipeline.add(step, vec![self.id], op);
-        self.pipeline.output_with(node, self.windowing(), self.is_bounded(), self.coder.copied())
+        self.pipeline.output_with(node, self.windowing(), self.is_bounded(), coder)
     }
 
     /// The elements of this collection and of `others`, which must be in the same windows.

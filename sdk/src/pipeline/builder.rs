@@ -2,7 +2,7 @@
 
 use std::{
     any::Any,
-    collections::{HashMap, hash_map::Entry},
+    collections::{HashMap, HashSet, hash_map::Entry},
     panic::Location,
     sync::Arc,
 };
@@ -38,8 +38,12 @@ struct Draft {
     strategy: WindowingStrategy,
     bounded: bool,
     element: &'static str,
-    coder: Box<dyn Fn() -> Result<CoderSpec, CoderError>>,
+    coder: CoderOf,
 }
+
+/// The coder of a collection; where there is none, why, and the number of the cause: one for all collections that have
+/// none because another one has none.
+type CoderOf = Box<dyn Fn() -> Result<CoderSpec, (usize, CoderError)>>;
 
 /// A transform to add.
 pub(crate) struct NewNode {
@@ -72,6 +76,8 @@ impl Builder {
         let step = Step::new(path, site);
         if name.is_empty() {
             self.errors.push(BuildError::new(step.clone(), "a transform needs a name that is not empty"));
+        } else if name.contains('/') {
+            self.errors.push(BuildError::new(step.clone(), slash_in(name)));
         } else if let Some(other) = scope.names.insert(name.to_owned(), site) {
             self.errors.push(BuildError::new(
                 step.clone(),
@@ -134,7 +140,7 @@ impl Builder {
         strategy: WindowingStrategy,
         bounded: bool,
         element: &'static str,
-        coder: Box<dyn Fn() -> Result<CoderSpec, CoderError>>,
+        coder: CoderOf,
     ) -> CollectionId {
         let id = CollectionId(self.collections.len());
         self.collections.push(Draft { producer, strategy, bounded, element, coder });
@@ -161,9 +167,10 @@ impl Builder {
     pub(crate) fn finish(&self) -> Result<Graph, BuildErrors> {
         let mut errors = self.errors.clone();
         let mut collections = Vec::with_capacity(self.collections.len());
+        let mut causes = HashSet::new();
         for draft in &self.collections {
-            let coder = (draft.coder)().unwrap_or_else(|e| {
-                if let Some(node) = self.nodes.get(draft.producer.0) {
+            let coder = (draft.coder)().unwrap_or_else(|(cause, e)| {
+                if let Some(node) = self.nodes.get(draft.producer.0).filter(|_| causes.insert(cause)) {
                     errors.push(BuildError::new(node.step.clone(), e.to_string()));
                 }
                 CoderSpec::Bytes
@@ -179,6 +186,15 @@ impl Builder {
         BuildErrors::check(errors)?;
         Ok(Graph { nodes: self.nodes.clone(), collections, options: self.options.clone() })
     }
+}
+
+/// What is wrong with a name that looks like a path.
+pub(crate) fn slash_in(name: &str) -> String {
+    format!(
+        "the name `{name}` contains `/`, which stands between the names of a path, so another transform could have the \
+         same path: write another character, or apply it within a composite (`composite(\"{}\", ..)`)",
+        name.split('/').next().unwrap_or_default()
+    )
 }
 
 /// Whether a source file belongs to the SDK or the transform library, in this workspace or in a registry.

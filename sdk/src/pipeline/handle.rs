@@ -67,6 +67,13 @@ impl Pipeline {
     }
 
     /// The elements of `values`, at the beginning of time, in the global window.
+    ///
+    /// Elements own their data: of texts make `String`s.
+    ///
+    /// ```
+    /// # let p = purlin_sdk::Pipeline::new();
+    /// p.create("Words", ["to", "be"].map(str::to_owned));
+    /// ```
     #[track_caller]
     pub fn create<T: Element>(&self, name: &str, values: impl IntoIterator<Item = T>) -> PCollection<T> {
         self.create_at(name, Location::caller(), values.into_iter().map(|v| (v, None)).collect())
@@ -92,9 +99,10 @@ impl Pipeline {
             let impulse = self.impulse("Impulse");
             let coder = CoderSlot::default_of_type();
             let factory = CreateFactory { values: Arc::new(values), coder: coder.clone() };
-            let made = impulse.element_wise("Values", site, Arc::new(factory), coder);
-            // As in Beam, the elements are spread over workers.
-            made.reshuffle("Spread")
+            let made = impulse.element_wise("Values", site, Arc::new(factory), coder.clone());
+            // As in Beam, the elements are spread over workers. A coder that is given to the result is also that of the
+            // values, which nobody else can name.
+            made.reshuffle_at("Spread", site, coder)
         })
     }
 

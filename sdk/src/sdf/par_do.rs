@@ -81,7 +81,7 @@ impl<T: Element> PCollection<T> {
         let coder = CoderSlot::default_of_type();
         let payload = pipeline.payload(&step, named::payload_of(&dofn));
         let items = CoderSlot::default_of_type();
-        if let Err(e) = items.spec() {
+        if let Err((_, e)) = items.spec() {
             pipeline.error(&step, format!("its restriction or estimator state has no coder: {e}"));
         }
         let op = SdfOp {

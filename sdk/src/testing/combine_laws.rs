@@ -140,8 +140,12 @@ mod tests {
     #[derive(Clone, Serialize, Deserialize)]
     struct Acc {
         sum: i64,
-        #[serde(skip)]
+        #[serde(deserialize_with = "nothing")]
         lost: i64,
+    }
+
+    fn nothing<'de, D: serde::Deserializer<'de>>(d: D) -> std::result::Result<i64, D::Error> {
+        i64::deserialize(d).map(|_| 0)
     }
 
     impl CombineFn for Broken {

@@ -32,7 +32,7 @@ use crate::{DoFnError, Result, Timestamp};
 /// Source: Beam's `WindowFn`.
 pub trait WindowFn: fmt::Debug + Send + Sync + 'static {
     /// Appends the windows of one element to `out`. An element in no window is dropped at the next grouping, and
-    /// counted.
+    /// counted. An interval ends after it starts, and no window is given twice.
     ///
     /// # Errors
     /// Any error fails the bundle.
@@ -60,6 +60,7 @@ pub trait WindowFn: fmt::Debug + Send + Sync + 'static {
     fn side_window(&self, main_max: Timestamp) -> Result<Window> {
         let mut windows = Vec::new();
         self.assign(&AssignContext::at(main_max), &mut windows)?;
+        check_assigned(self, &windows).map_err(DoFnError::msg)?;
         windows.into_iter().min().ok_or_else(|| {
             DoFnError::msg(format!(
                 "{self:?} has no window at {main_max}, so a side input cannot be looked up there"
@@ -95,6 +96,33 @@ pub trait WindowFn: fmt::Debug + Send + Sync + 'static {
     /// Whether every element lands in the global window.
     fn is_global(&self) -> bool {
         false
+    }
+}
+
+/// What is wrong with the windows that a function gave one element.
+pub(crate) fn check_assigned<F: WindowFn + ?Sized>(
+    f: &F,
+    windows: &[Window],
+) -> std::result::Result<(), String> {
+    for window in windows.iter().filter_map(Window::as_interval) {
+        // Both ends of a window at the end of time may be there.
+        if window.end() <= window.start() && window.end() < Timestamp::MAX {
+            return Err(format!(
+                "{f:?} gives the window {window}, which does not end after it starts, so nothing is in it: the start \
+                 comes first, `Window::interval(start, end)`"
+            ));
+        }
+    }
+    // Most functions give them in order, which needs no copy.
+    let in_order = windows.is_sorted_by(|a, b| a < b) || windows.is_sorted_by(|a, b| a > b);
+    let mut sorted: Vec<&Window> = if in_order { Vec::new() } else { windows.iter().collect() };
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(format!(
+            "{f:?} gives an element the window {} twice, so it would count twice there: give each window once",
+            pair[0]
+        )),
+        None => Ok(()),
     }
 }
 

@@ -10,11 +10,12 @@ mod compress;
 mod compression;
 mod decompress;
 mod error;
-#[cfg(feature = "gzip")]
-mod gzip;
+#[cfg(any(feature = "gzip", feature = "zstd", feature = "bzip2"))]
+mod members;
 mod naming;
 mod pattern;
 mod sharded_writer;
+mod walk;
 
 pub use commit::{FinishedShard, abandon, commit};
 pub(crate) use commit_all::commit_all;

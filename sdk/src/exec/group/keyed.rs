@@ -39,6 +39,8 @@ pub struct KeyedReport {
     pub due_clock: Timestamp,
     /// It wants a bundle once all groupings upstream have done what was due in processing time up to this.
     pub due_synchronized: Timestamp,
+    /// It may look at side inputs for windows that expire here or later.
+    pub sides: Timestamp,
 }
 
 impl KeyedReport {
@@ -48,6 +50,7 @@ impl KeyedReport {
         due: Timestamp::MAX,
         due_clock: Timestamp::MAX,
         due_synchronized: Timestamp::MAX,
+        sides: Timestamp::MAX,
     };
 }
 

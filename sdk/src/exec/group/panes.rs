@@ -151,6 +151,7 @@ impl<K: Key, F: Fold> GroupState for Panes<K, F> {
             due: first(&self.due),
             due_clock: first(&self.due_clock),
             due_synchronized: first(&self.due_synchronized),
+            ..KeyedReport::IDLE
         }
     }
 

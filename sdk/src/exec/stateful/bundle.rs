@@ -53,6 +53,9 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
         let emit = EmitRules { step, skew: rules.skew, phase: Phase::Process };
         let mut emitter = Emitter::new(out, tags, down.reborrow(), first, emit);
         for (i, (key, value)) in values.drain(..).enumerate() {
+            if scope.cx.control.is_cancelled() {
+                return Err(PipelineError::cancelled());
+            }
             let row = Row::of(meta, i);
             let windows = row.windows();
             let Some(window) = windows.as_slice().first() else { continue };
@@ -89,6 +92,9 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
     /// of the same time, event time before processing time.
     pub(super) fn times(&mut self, down: &mut Downstream<'_>) -> KernelResult {
         loop {
+            if down.cx().control.is_cancelled() {
+                return Err(PipelineError::cancelled());
+            }
             let event = self.next_event_timer();
             let turn = self.store.next_turn().filter(|turn| *turn < self.watermark);
             if turn.is_some_and(|turn| event.is_none_or(|event| turn <= event)) {
@@ -207,6 +213,9 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
     /// Ends windows that have expired.
     pub(super) fn expire(&mut self, down: &mut Downstream<'_>) -> KernelResult {
         while let Some(n) = self.store.expired(self.watermark) {
+            if down.cx().control.is_cancelled() {
+                return Err(PipelineError::cancelled());
+            }
             self.last_timers(n, down)?;
             self.window_expiration(n, down)?;
             self.store.remove(n);

@@ -288,6 +288,7 @@ impl<K: Key, V: Element, S: KeyedState> GroupState for KeyStore<K, V, S> {
             hold: self.holds.first(),
             due: event.into_iter().chain(expiry).chain(self.next_turn()).min().unwrap_or(Timestamp::MAX),
             due_clock: self.timers.next(TimeDomain::Processing).unwrap_or(Timestamp::MAX),
+            sides: expiry.unwrap_or(Timestamp::MAX),
             ..KeyedReport::IDLE
         }
     }

@@ -8,6 +8,11 @@ use std::{
 };
 
 use super::{Compression, FileError, FileErrorKind};
+#[cfg(any(feature = "gzip", feature = "zstd", feature = "bzip2"))]
+use {
+    super::members::{Member, Members},
+    std::io::BufReader,
+};
 
 /// Compressed bytes are taken from the file in pieces of this size.
 #[cfg(any(feature = "gzip", feature = "zstd", feature = "bzip2"))]
@@ -83,19 +88,18 @@ impl Input {
 fn unpack(file: File, compression: Compression, path: &Path) -> Result<Source, FileError> {
     let _ = path; // for the errors of builds with something left out
     #[cfg(any(feature = "gzip", feature = "zstd", feature = "bzip2"))]
-    let buffered = |file| io::BufReader::with_capacity(CHUNK, file);
+    fn members<M: Member<BufReader<File>> + Send + 'static>(file: File, compression: Compression) -> Source {
+        let buffered = BufReader::with_capacity(CHUNK, file);
+        Source::Packed(Box::new(Members::<_, M>::new(buffered, compression)))
+    }
     Ok(match compression {
         Compression::Auto | Compression::None => Source::Plain(file),
         #[cfg(feature = "gzip")]
-        Compression::Gzip => Source::Packed(Box::new(super::gzip::Members::new(buffered(file)))),
+        Compression::Gzip => members::<flate2::bufread::GzDecoder<_>>(file, compression),
         #[cfg(feature = "zstd")]
-        Compression::Zstd => {
-            let decoder = zstd::Decoder::with_buffer(buffered(file))
-                .map_err(|e| FileError::io(path, format!("cannot start zstd for `{}`", path.display()), e))?;
-            Source::Packed(Box::new(decoder))
-        }
+        Compression::Zstd => members::<zstd::Decoder<'static, _>>(file, compression),
         #[cfg(feature = "bzip2")]
-        Compression::Bzip2 => Source::Packed(Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(file)))),
+        Compression::Bzip2 => members::<bzip2::bufread::BzDecoder<_>>(file, compression),
         #[cfg(not(all(feature = "gzip", feature = "zstd", feature = "bzip2")))]
         other => return Err(other.left_out(path)),
     })

@@ -5,10 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use glob::{MatchOptions, glob_with};
 use serde::{Deserialize, Serialize};
 
-use super::{FileError, FileErrorKind};
+use super::{FileError, FileErrorKind, walk::walk};
 
 /// What a pattern that names no file means. Beam's `EmptyMatchTreatment`
 /// (<https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/io/fs/EmptyMatchTreatment.html>).
@@ -41,6 +40,8 @@ pub struct FileEntry {
 /// - Otherwise `?` stands for one character, `*` for any within a name, `[a-c]` and `[!a]` for one of a set, and `**`
 ///   for any folders. A wildcard does not match a leading dot (so temporary files stay unseen), and what it matches is
 ///   read only where it is a regular file: folders are passed over.
+/// - There are no alternatives (`{a,b}`, lists with commas).
+/// - A name that is not UTF-8 is matched with `\u{fffd}` for what is not.
 /// - A relative pattern starts at the working directory of the process.
 ///
 /// # Errors
@@ -85,31 +86,14 @@ pub fn expand(pattern: &str, empty: EmptyMatch) -> Result<Vec<FileEntry>, FileEr
 }
 
 /// Whether the name is absent, as opposed to out of reach. `a/b` where `a` is a file is absent as well.
-fn is_absent(cause: &io::Error) -> bool {
+pub(super) fn is_absent(cause: &io::Error) -> bool {
     matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// The regular files that match, and how many folders did.
 fn match_all(pattern: &str) -> Result<(Vec<FileEntry>, usize), FileError> {
-    let options = MatchOptions {
-        case_sensitive: true,
-        require_literal_separator: true,
-        require_literal_leading_dot: true,
-    };
-    let paths = glob_with(pattern, options).map_err(|e| {
-        let text = format!(
-            "`{pattern}` is not a pattern: {} at byte {}; a bracket that belongs to the name is written `[[]`",
-            e.msg, e.pos
-        );
-        FileError::new(FileErrorKind::Pattern, pattern, text)
-    })?;
     let (mut files, mut folders) = (Vec::new(), 0);
-    for path in paths {
-        let path = path.map_err(|e| {
-            let folder = e.path().to_owned();
-            let text = format!("cannot list `{}` for the pattern `{pattern}`", folder.display());
-            FileError::io(folder, text, e.into())
-        })?;
+    for path in walk(pattern)? {
         let found = fs::metadata(&path).map_err(|e| {
             let text = format!("cannot look at `{}`, which `{pattern}` matches", path.display());
             FileError::io(&path, text, e)
@@ -148,6 +132,10 @@ fn no_match(pattern: &str, wildcard: bool, folders: usize) -> FileError {
         }
     }
     match folders {
+        0 if pattern.contains(['{', ',']) => text.push_str(
+            "; a pattern has no alternatives, neither `{a,b}` nor `a,b`: use wildcards, or give the patterns as the \
+             elements of a collection to `TextIo::read_all`",
+        ),
         0 => text.push_str("; correct the pattern, or allow an empty match with EmptyMatch::Allow"),
         n => text.push_str(&format!("; it matches {n} folders: to read the files in them, add `/*`")),
     }
