@@ -21,5 +21,6 @@ common::cases! {
     options_alone_do_not_assign_windows,
     windows_are_preserved,
     elements_almost_at_the_end_of_time,
+    elements_behind_the_watermark_do_not_move_timestamps,
     windows_that_cannot_be,
 }

@@ -385,6 +385,34 @@ pub fn elements_almost_at_the_end_of_time(r: &dyn Runner) {
     assert_eq!(words, [("bar".to_owned(), 1), ("foo".to_owned(), 1)]);
 }
 
+/// An element behind the watermark has no say in its group's timestamp, which would be late too; a group of such
+/// elements alone comes out at the window's end. As Beam's transcript `known_late_data_watermark`.
+pub fn elements_behind_the_watermark_do_not_move_timestamps(r: &dyn Runner) {
+    let late_is_allowed = |w: WindowInto| w.allowed_lateness(secs(1));
+    for combiner in [TimestampCombiner::Earliest, TimestampCombiner::Latest] {
+        // With allowed lateness windows are gathered by key, without it where the data are.
+        for lateness in [false, true] {
+            let windows = WindowInto::of(FixedWindows::of(secs(10))).timestamp_combiner(combiner);
+            let windows = if lateness { late_is_allowed(windows) } else { windows };
+            let groups = collect(r, |p| {
+                let stream = TestStream::new()
+                    .advance_watermark_to(at(5))
+                    .elements(
+                        [("some", 2), ("some", 3), ("all", 4), ("some", 7), ("some", 8)]
+                            .map(|(k, t)| ((k.to_owned(), t), at(t))),
+                    )
+                    .advance_watermark_to(at(11));
+                p.apply("Stream", stream)
+                    .window_into("Windows", windows)
+                    .group_by_key("Group")
+                    .map_cx("Time", |(key, values), cx| Ok((key, values.len(), cx.timestamp())))
+            });
+            let time = if combiner == TimestampCombiner::Earliest { at(7) } else { at(8) };
+            let expected = [("all".to_owned(), 1, at_ms(9_999)), ("some".to_owned(), 4, time)];
+            assert_eq!(groups, expected, "{combiner:?}, late data allowed: {lateness}");
+        }
+    }
+}
 /// A window function that gives an element at second `t` what `.0` makes of it.
 #[derive(Clone)]
 struct Gives(fn(Timestamp, &mut Vec<Window>));
