@@ -2,6 +2,7 @@
 //! after an entry (`b091_...`) are field reports: faults that people met in systems of this kind.
 
 pub mod basics;
+pub mod batches;
 pub mod bundles;
 pub mod combine;
 pub mod deep;
