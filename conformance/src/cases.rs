@@ -3,6 +3,7 @@
 
 pub mod async_dofn;
 pub mod basics;
+pub mod batches;
 pub mod bundles;
 pub mod coders;
 pub mod combine;

@@ -49,6 +49,7 @@
 //! Source: <https://beam.apache.org/documentation/transforms/java/overview/>.
 #![forbid(unsafe_code)]
 
+mod batches;
 mod count;
 mod distinct;
 mod extremum;
@@ -69,6 +70,7 @@ mod to_list;
 mod top;
 mod values;
 
+pub use batches::{ByteSizeBy, EncodedSize, GroupIntoBatches, GroupIntoShardedBatches, Weigh};
 pub use count::{Count, CountFn, CountPerElement};
 pub use distinct::{Distinct, DistinctBy};
 pub use extremum::{Max, MaxFn, Min, MinFn};
