@@ -103,11 +103,7 @@ impl Builder {
 
     /// Keeps `what` for the composite that is being expanded, and gives the one that has it already.
     pub(crate) fn claim(&mut self, what: String, site: &'static Location<'static>) -> (Step, Option<Step>) {
-        let (path, site) = match self.scopes.last() {
-            Some(scope) => (scope.path.as_str(), scope.site.unwrap_or(site)),
-            None => ("", site),
-        };
-        let step = Step::new(path, site);
+        let step = self.scope(site);
         match self.claims.entry(what) {
             Entry::Occupied(taken) => (step, Some(taken.get().clone())),
             Entry::Vacant(free) => {
