@@ -2,10 +2,10 @@
 
 use purlin_conformance::cases::{
     coders,
-    support::{Log, Sum, at, run, secs},
+    support::{Log, Sum, assert_says, at, run, run_to_failure, secs},
 };
 use purlin_runner_direct::DirectRunner;
-use purlin_sdk::{Runner, window::SlidingWindows};
+use purlin_sdk::{Emitter, KeyedDoFn, ProcessContext, Result, Runner, window::SlidingWindows};
 
 fn on_ten_seeds(case: fn(&dyn Runner)) {
     (0..10).for_each(|seed| case(&DirectRunner::new().seed(seed)));
@@ -24,6 +24,53 @@ fn the_law_of_keys() {
 #[test]
 fn a_key_that_comes_back_as_another() {
     on_ten_seeds(coders::a_key_that_comes_back_as_another);
+}
+
+/// A key that is written without its sign.
+#[derive(Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+struct Signless(#[serde(serialize_with = "without_sign")] i64);
+
+fn without_sign<S: serde::Serializer>(n: &i64, s: S) -> std::result::Result<S::Ok, S::Error> {
+    s.serialize_i64(n.abs())
+}
+
+#[derive(purlin_derive::KeyedState)]
+#[keyed_state(crate = "purlin_sdk")]
+struct Seen {
+    numbers: purlin_sdk::state::Bag<i64>,
+}
+
+#[derive(Clone)]
+struct Gather;
+
+impl KeyedDoFn for Gather {
+    type Key = Signless;
+    type Value = i64;
+    type Output = i64;
+    type State = Seen;
+
+    fn process(
+        &mut self,
+        _: &Signless,
+        n: i64,
+        seen: &mut Seen,
+        _: &ProcessContext<'_>,
+        _: &mut Emitter<'_, i64>,
+    ) -> Result {
+        seen.numbers.add(n);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_key_of_state_that_comes_back_as_another() {
+    on_ten_seeds(|r| {
+        let error = run_to_failure(r, |p| {
+            p.create("Pairs", [(Signless(-1), 1_i64), (Signless(1), 2)]).par_do_keyed("Gather", Gather);
+        });
+        assert_eq!(error.step().map(|s| s.path()), Some("Pairs/Values"));
+        assert_says(&error.to_string(), &["Signless", "its key comes back as another one"]);
+    });
 }
 
 #[test]

@@ -56,6 +56,9 @@ fn of_text_that_is_read() {
 #[test]
 fn of_text_that_is_written() {
     refused_on_lines(TextIo::write("out").shards(0), "no files at all");
+    refused_on_lines(TextIo::write(""), "the prefix of its files is empty");
+    refused_on_lines(TextIo::write("out/"), "`out/`, is a folder");
+    refused_on_lines(TextIo::write("out").suffix("/a.txt"), "folders belong into the prefix");
     let p = Pipeline::new();
     lines(&p).apply("Least", TextIo::write("out").shards(1));
     p.build().unwrap();

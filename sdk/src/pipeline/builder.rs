@@ -103,21 +103,13 @@ impl Builder {
 
     /// Keeps `what` for the composite that is being expanded, and gives the one that has it already.
     pub(crate) fn claim(&mut self, what: String, site: &'static Location<'static>) -> (Step, Option<Step>) {
-        let step = self.innermost(site);
+        let step = self.scope(site);
         match self.claims.entry(what) {
             Entry::Occupied(taken) => (step, Some(taken.get().clone())),
             Entry::Vacant(free) => {
                 free.insert(step.clone());
                 (step, None)
             }
-        }
-    }
-
-    /// The composite that is being expanded.
-    pub(crate) fn innermost(&self, site: &'static Location<'static>) -> Step {
-        match self.scopes.last() {
-            Some(scope) => Step::new(scope.path.as_str(), scope.site.unwrap_or(site)),
-            None => Step::new("", site),
         }
     }
 

@@ -165,7 +165,7 @@ impl Pipeline {
     /// ```
     #[track_caller]
     pub fn refuse(&self, reason: impl Into<String>) {
-        let step = self.0.borrow().innermost(Location::caller());
+        let step = self.0.borrow().scope(Location::caller());
         self.error(&step, reason);
     }
 

@@ -10,7 +10,7 @@ mod publish;
 mod temp_path;
 mod write_parts;
 
-use std::path::Path;
+use std::path::{Path, is_separator};
 
 use purlin_sdk::{Combine, Element, Grouped, PCollection, PTransform};
 
@@ -84,7 +84,7 @@ impl TextWrite {
         TextWrite { prefix, suffix: String::new(), shards: DEFAULT_SHARDS, options: WriteOptions::default() }
     }
 
-    /// What the names end with, such as `.txt` or `.txt.gz`; nothing unless it is given.
+    /// What the names end with, such as `.txt` or `.txt.gz`; nothing unless it is given. A folder in it is a build error.
     pub fn suffix(mut self, suffix: impl Into<String>) -> TextWrite {
         self.suffix = suffix.into();
         self
@@ -126,6 +126,9 @@ impl PTransform<PCollection<String>> for TextWrite {
 
     fn expand(self, lines: PCollection<String>) -> PCollection<String> {
         let TextWrite { prefix, suffix, shards, mut options } = self;
+        if let Some(problem) = problem_of_names(&prefix, &suffix) {
+            lines.pipeline().build_error(problem);
+        }
         if shards == 0 {
             lines.pipeline().build_error("it writes to no files at all; give `shards` 1 or more");
         }
@@ -150,6 +153,27 @@ impl PTransform<PCollection<String>> for TextWrite {
         one_per_window("GatherShards", &built)
             .par_do("Publish", Publish::new(Names::new(prefix, suffix, shards)))
     }
+}
+
+/// What is wrong with what the names of the files begin and end with.
+fn problem_of_names(prefix: &str, suffix: &str) -> Option<String> {
+    if prefix.is_empty() {
+        return Some(
+            "the prefix of its files is empty; say what their names begin with, with the folder, such as `out/counts`"
+                .to_owned(),
+        );
+    }
+    if prefix.ends_with(is_separator) {
+        return Some(format!(
+            "the prefix of its files, `{prefix}`, is a folder, and their names would begin with `-`; say what they \
+             begin with too, such as `{prefix}part`"
+        ));
+    }
+    suffix.contains(is_separator).then(|| {
+        format!(
+            "`{suffix}`, which its files are to end with, has a folder in it; folders belong into the prefix"
+        )
+    })
 }
 
 /// The lines in windows that no longer change.
