@@ -12,6 +12,17 @@ fn call_sequence() {
 }
 
 #[test]
+fn call_sequence_of_keyed_dofns() {
+    for_each_runner(lifecycle::call_sequence_of_keyed_dofns);
+}
+
+#[test]
+fn b167_teardown_of_keyed_dofns_after_a_failure() {
+    for_each_runner(lifecycle::b167_teardown_of_keyed_dofns_after_a_failure);
+    for_each_runner_with(2, lifecycle::b167_teardown_of_keyed_dofns_after_a_failure);
+}
+
+#[test]
 fn b167_teardown_after_a_failure() {
     for_each_runner(lifecycle::b167_teardown_after_a_failure);
     for_each_runner_with(2, lifecycle::b167_teardown_after_a_failure);

@@ -4,12 +4,15 @@ use purlin_conformance::{
     Committed,
     runners::{end_of, for_each_runner},
 };
+use purlin_derive::KeyedState;
 use purlin_sdk::{
-    BuildErrors, CombineFn, DoFn, Duration, Emitter, PCollection, Pipeline, ProcessContext, Result,
+    BuildErrors, CombineFn, DoFn, Duration, Emitter, KeyedDoFn, KeyedParDo, PCollection, Pipeline,
+    ProcessContext, Result,
     coder::{CoderRef, Json},
     graph::{Graph, GraphSpec},
     named,
     sdf::{Claims, Continuation, Monotonic, OffsetRange, OffsetRangeTracker, SdfContext, SplittableDoFn},
+    state::Value,
     testing::assert_that,
     window::{FixedWindows, SlidingWindows},
 };
@@ -130,7 +133,40 @@ impl CombineFn for CappedSum {
     }
 }
 
-named::register!(Scale, Shift, CountUp, CappedSum);
+/// Numbers the values of a key, times `by`.
+#[derive(Clone, Serialize, Deserialize)]
+struct Numbered {
+    by: i64,
+}
+
+#[derive(KeyedState)]
+#[keyed_state(crate = "purlin_sdk")]
+struct NumberedState {
+    next: Value<i64>,
+}
+
+impl KeyedDoFn for Numbered {
+    type Key = String;
+    type Value = i64;
+    type Output = i64;
+    type State = NumberedState;
+
+    fn process(
+        &mut self,
+        _: &String,
+        _: i64,
+        state: &mut NumberedState,
+        _: &ProcessContext<'_>,
+        out: &mut Emitter<'_, i64>,
+    ) -> Result {
+        let n = state.next.read().copied().unwrap_or(0);
+        state.next.write(n + 1);
+        out.emit(n * self.by);
+        Ok(())
+    }
+}
+
+named::register!(Scale, Shift, CountUp, CappedSum, Numbered);
 
 /// What the JSON of `graph` becomes with the code of `rebuilt`.
 fn through_json(graph: &Graph, rebuilt: Graph) -> Result<Graph, BuildErrors> {
@@ -181,6 +217,29 @@ fn the_configuration_of_a_splittable_dofn_comes_from_the_json() {
         p.create("To", [2_i64]).par_do_splittable("Count", CountUp { times: *times })
     };
     assert_eq!(restored_results(build, &2, &1), [0, 1, 2, 3]);
+}
+
+#[test]
+fn the_configuration_of_a_keyed_dofn_comes_from_the_json() {
+    let build = |p: &Pipeline, by: &i64| {
+        let keyed = p.create("Numbers", [7_i64, 8, 9]).key_by("Key", |_| "key".to_owned());
+        keyed.par_do_keyed("Number", Numbered { by: *by })
+    };
+    assert_eq!(restored_results(build, &10, &1), [0, 10, 20]);
+}
+
+#[test]
+fn other_state_than_was_stored_is_refused() {
+    let build = |sorted: bool| {
+        move |p: &Pipeline| {
+            let keyed = p.create("Numbers", [7_i64]).key_by("Key", |_| "key".to_owned());
+            let number = KeyedParDo::of(Numbered { by: 1 });
+            keyed.par_do_keyed_with("Number", if sorted { number.time_sorted() } else { number });
+        }
+    };
+    let why = difference(build(true), build(false));
+    assert!(why.contains("`Number`") && why.contains("its state was"), "{why}");
+    assert!(why.contains(r#""time_sorted":true"#) && why.contains(r#""time_sorted":false"#), "{why}");
 }
 
 #[test]

@@ -17,7 +17,6 @@ common::cases! {
     a_timer_upstream_holds_timers_downstream,
     b072_impossible_times_are_errors_where_they_are_set,
     b073_a_timer_that_sets_itself_ends,
-    b073_a_timer_that_sets_itself_for_ever_is_an_error,
     b074_a_timer_in_the_past_fires_at_once_and_once,
     b089_a_batch_that_waits_holds_the_watermark,
     aligned_timers,
@@ -38,4 +37,12 @@ common::cases! {
     key_and_options_in_timers,
     a_timer_without_a_callback_is_an_error,
     timers_in_the_global_window_behind_others,
+}
+
+/// A million firings each: on one runner of a kind.
+#[test]
+fn b073_a_timer_that_sets_itself_for_ever_is_an_error() {
+    let case = purlin_conformance::cases::timers::b073_a_timer_that_sets_itself_for_ever_is_an_error;
+    case(&purlin_runner_direct::DirectRunner::new().seed(0));
+    case(&purlin_runner_threaded::ThreadedRunner::new().parallelism(2));
 }

@@ -229,6 +229,54 @@ fn elements_that_wait_are_there_again_after_a_failure() {
     assert_eq!(gather.main(), ["a 11", "a 12", "a End [11, 12, 13]", "a 13", "finished"]);
 }
 
+/// An emitted timestamp may lie behind the end of the element's window; the window expires all the same.
+#[test]
+fn an_element_behind_the_end_of_its_window() {
+    let mut gather = KeyedTester::of(Gather::default()).tag(ODD).time_sorted();
+    gather.window(ten(0));
+    gather.process_bundle_at([((key("a"), 2), at(9)), ((key("a"), 4), at(17))]).unwrap();
+    gather.main();
+    let error = gather.advance_watermark(at(10)).unwrap_err();
+    assert!(error.to_string().contains("is to fire at 1970-01-01T00:00:14Z, after the state of"), "{error}");
+    #[derive(Clone)]
+    struct Flush;
+    impl KeyedDoFn for Flush {
+        type Key = String;
+        type Value = i64;
+        type Output = i64;
+        type State = Gathered<i64>;
+        fn process(
+            &mut self,
+            _: &String,
+            x: i64,
+            s: &mut Gathered<i64>,
+            cx: &ProcessContext<'_>,
+            out: &mut Emitter<'_, i64>,
+        ) -> Result {
+            out.emit(x);
+            s.flush.set_after(cx, secs(100))
+        }
+        fn on_timer(
+            &mut self,
+            _: GatheredTimer,
+            _: &String,
+            _: &mut Gathered<i64>,
+            cx: &TimerContext<'_>,
+            out: &mut Emitter<'_, i64>,
+        ) -> Result {
+            out.emit(cx.timestamp().as_millis());
+            Ok(())
+        }
+    }
+    for sorted in [false, true] {
+        let flush = KeyedTester::of(Flush);
+        let mut flush = if sorted { flush.time_sorted() } else { flush };
+        flush.window(ten(0)).at(at(17)).process(key("a"), 4).unwrap();
+        flush.advance_watermark(at(10)).unwrap();
+        assert_eq!((flush.main(), flush.states()), (vec![4, 9_999], 0));
+    }
+}
+
 #[test]
 fn side_inputs_are_read_in_elements_and_in_timers() {
     let p = Pipeline::new();

@@ -7,11 +7,12 @@ use std::{
 };
 
 use purlin_sdk::{
-    BundleContext, BundleEmitter, DoFn, DoFnError, Emitter, ErrorKind, Phase, Pipeline, PipelineError,
-    ProcessContext, Result, Runner, SetupContext, Timestamp,
+    BundleContext, BundleEmitter, DoFn, DoFnError, Emitter, ErrorKind, KeyedDoFn, PCollection, Phase,
+    Pipeline, PipelineError, ProcessContext, Result, Runner, SetupContext, Timestamp,
     window::{IntervalWindow, Window},
 };
 
+use super::probe::Cells;
 use crate::{Committed, Meeting, runners::run};
 
 /// A method of a DoFn.
@@ -139,6 +140,54 @@ impl DoFn for Watched {
     }
 }
 
+/// The same as a keyed DoFn, with state of its own.
+#[derive(Clone, Debug)]
+struct Keyed(Watched);
+
+impl KeyedDoFn for Keyed {
+    type Key = i64;
+    type Value = i64;
+    type Output = i64;
+    type State = Cells;
+
+    fn setup(&mut self, cx: &SetupContext<'_>) -> Result {
+        DoFn::setup(&mut self.0, cx)
+    }
+
+    fn start_bundle(&mut self, cx: &BundleContext<'_>) -> Result {
+        DoFn::start_bundle(&mut self.0, cx)
+    }
+
+    fn process(
+        &mut self,
+        _: &i64,
+        n: i64,
+        state: &mut Cells,
+        cx: &ProcessContext<'_>,
+        out: &mut Emitter<'_, i64>,
+    ) -> Result {
+        state.n.write(n);
+        DoFn::process(&mut self.0, n, cx, out)
+    }
+
+    fn finish_bundle(&mut self, cx: &BundleContext<'_>, out: &mut BundleEmitter<'_, i64>) -> Result {
+        DoFn::finish_bundle(&mut self.0, cx, out)
+    }
+
+    fn teardown(&mut self, cx: &SetupContext<'_>) -> Result {
+        DoFn::teardown(&mut self.0, cx)
+    }
+}
+
+/// Applies it, as a keyed DoFn or as it is.
+fn apply(pc: &PCollection<i64>, name: &str, dofn: Watched, keyed: bool) -> PCollection<i64> {
+    if keyed {
+        pc.key_by(&format!("Key{name}"), |n| n % 7).par_do_keyed(name, Keyed(dofn))
+    } else {
+        pc.par_do(name, dofn)
+    }
+}
+
 /// Checks that the calls on an instance come in the order that is promised.
 fn check_order(calls: &[Call]) {
     use Call::{Finish, Process, Setup, Start, Teardown};
@@ -173,14 +222,21 @@ fn check_error(error: &PipelineError, step: &str, call: Call, how: How) {
 
 /// Setup once, then bundles, then teardown once; with two DoFns in a row.
 pub fn call_sequence(runner: &dyn Runner) {
+    call_sequence_of(runner, false);
+}
+
+/// The same for keyed DoFns.
+pub fn call_sequence_of_keyed_dofns(runner: &dyn Runner) {
+    call_sequence_of(runner, true);
+}
+
+fn call_sequence_of(runner: &dyn Runner, keyed: bool) {
     let (first, second) = (Ledger::default(), Ledger::default());
     let out = Committed::new();
     run(runner, |p| {
-        let all = p
-            .create("Numbers", 0..100)
-            .par_do("First", Watched::new(&first))
-            .par_do("Second", Watched::new(&second));
-        out.collect("Collect", &all);
+        let numbers = p.create("Numbers", 0..100);
+        let one = apply(&numbers, "First", Watched::new(&first), keyed);
+        out.collect("Collect", &apply(&one, "Second", Watched::new(&second), keyed));
     })
     .expect("the run fails");
     assert_eq!(out.sorted(), (0..100).collect::<Vec<_>>());
@@ -198,16 +254,23 @@ pub fn call_sequence(runner: &dyn Runner) {
 /// Whatever fails, by an error or a panic: the run fails and says where, the instance is torn down once and not used
 /// again, and so are all others.
 pub fn b167_teardown_after_a_failure(runner: &dyn Runner) {
+    teardown_after_a_failure_of(runner, false);
+}
+
+/// The same for keyed DoFns.
+pub fn b167_teardown_of_keyed_dofns_after_a_failure(runner: &dyn Runner) {
+    teardown_after_a_failure_of(runner, true);
+}
+
+fn teardown_after_a_failure_of(runner: &dyn Runner, keyed: bool) {
     for how in [How::Error, How::Panic] {
         for call in [Call::Setup, Call::Start, Call::Process, Call::Finish] {
             let (ledger, other) = (Ledger::default(), Ledger::default());
             let out = Committed::new();
             let error = run(runner, |p| {
-                let all = p
-                    .create("Numbers", 0..20)
-                    .par_do("Other", Watched::new(&other))
-                    .par_do("Failing", Watched::failing(&ledger, call, how));
-                out.collect("Collect", &all);
+                let others = p.create("Numbers", 0..20).par_do("Other", Watched::new(&other));
+                let failing = Watched::failing(&ledger, call, how);
+                out.collect("Collect", &apply(&others, "Failing", failing, keyed));
             })
             .expect_err("the failure is lost");
             check_error(&error, "Failing", call, how);

@@ -157,8 +157,8 @@ impl<'t> TimerSetting<'t> {
         let output = match self.output {
             Output::None => None,
             Output::Default if event => Some(fire),
-            // What was set by a timer that may not emit may not emit either.
-            Output::Default => scope.timestamp,
+            // What was set by a timer that may not emit may not emit either. An element may lie behind its window's end.
+            Output::Default => scope.timestamp.map(|timestamp| timestamp.min(*expiry)),
             Output::At(output) => Some(self.checked_output(scope, output)?),
         };
         if let Some(output) = output {

@@ -6,7 +6,7 @@ use super::{
     kernel::{StatefulRoot, StoreOf},
     slots::Slot,
     timers::Owner,
-    waiting::{Waiting, turn_of},
+    waiting::{Turn, Waiting},
 };
 use crate::{
     KeyedDoFn, Phase, PipelineError, Timestamp,
@@ -59,8 +59,8 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
             let row = Row::of(meta, i);
             let windows = row.windows();
             let Some(window) = windows.as_slice().first() else { continue };
-            let missed = *time_sorted && turn_of(row.time(), lateness) < watermark;
-            if missed || window.is_expired(lateness, watermark) {
+            let missed = || *time_sorted && Turn::of(row.time(), window, lateness, 0).due < watermark;
+            if window.is_expired(lateness, watermark) || missed() {
                 match late_tag {
                     Some(tag) => {
                         emitter.turn_to(row);
@@ -73,7 +73,7 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
             }
             let n = store.open(&key, window);
             if *time_sorted {
-                let turn = (row.time(), rules.next());
+                let turn = Turn::of(row.time(), window, lateness, rules.next());
                 store.enqueue(turn, Waiting { slot: n, value, pane: row.pane() });
                 continue;
             }

@@ -8,9 +8,9 @@ use std::{
 use super::{
     holds::Holds,
     slots::{Fired, Slot, Slots},
-    timers::{Owner, Timers, Turn},
+    timers::{Owner, Timers},
     undo::Undo,
-    waiting::{Queue, Waiting, turn_of},
+    waiting::{Queue, Turn, Waiting},
 };
 use crate::{
     Duration, Element, Key, Timestamp,
@@ -159,7 +159,7 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
             slot.waiting += 1;
         }
         self.queue.insert(turn, waiting);
-        self.holds.add(turn.0);
+        self.holds.add(turn.timestamp);
         if self.atomic {
             self.undo.queued.push(turn);
         }
@@ -167,7 +167,7 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
 
     /// The watermark that must be passed for the next element that waits.
     pub(super) fn next_turn(&self) -> Option<Timestamp> {
-        self.queue.keys().next().map(|(timestamp, _)| turn_of(*timestamp, self.keeping.lateness))
+        self.queue.keys().next().map(|turn| turn.due)
     }
 
     /// Takes the next element that waits, with its timestamp.
@@ -177,11 +177,11 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
         if let Some(slot) = self.slots.get_mut(waiting.slot) {
             slot.waiting -= 1;
         }
-        self.holds.remove(turn.0);
+        self.holds.remove(turn.timestamp);
         if self.atomic {
             self.undo.taken.push((turn, waiting.clone()));
         }
-        Some((turn.0, waiting))
+        Some((turn.timestamp, waiting))
     }
 
     /// The processing-time timers of a slot, in the order in which they fire.
@@ -269,7 +269,7 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
                 });
             });
         }
-        queue.keys().for_each(|(timestamp, _)| holds.add(*timestamp));
+        queue.keys().for_each(|turn| holds.add(turn.timestamp));
         for (n, window) in windows {
             self.enlist(n, window);
         }
@@ -319,8 +319,7 @@ impl<K: Key, V: Element, S: KeyedState> GroupState for KeyStore<K, V, S> {
         let mut windows: HashSet<Window> = HashSet::new();
         let expired = self.windows.keys().take_while(|(expiry, _)| *expiry < watermark);
         windows.extend(expired.map(|(_, window)| window.clone()));
-        let turns = self.queue.iter();
-        let turns = turns.take_while(|((at, _), _)| turn_of(*at, self.keeping.lateness) < watermark);
+        let turns = self.queue.iter().take_while(|(turn, _)| turn.due < watermark);
         let slots = self.timers.due(watermark, now).chain(turns.map(|(_, waiting)| waiting.slot));
         windows.extend(slots.filter_map(|n| self.slots.get(n)).map(|slot| slot.window.clone()));
         windows.into_iter().collect()

@@ -20,7 +20,7 @@ pub(super) struct Owner {
 }
 
 /// A time, and a number for the order of what has the same one.
-pub(super) type Turn = (Timestamp, u64);
+type Turn = (Timestamp, u64);
 
 /// An index of the timers that are set.
 #[derive(Debug, Default)]

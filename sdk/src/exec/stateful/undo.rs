@@ -1,6 +1,9 @@
 //! What a bundle changed, as it was before.
 
-use super::{slots::Slot, timers::Turn, waiting::Waiting};
+use super::{
+    slots::Slot,
+    waiting::{Turn, Waiting},
+};
 
 /// What is needed to undo a bundle.
 #[derive(Debug)]

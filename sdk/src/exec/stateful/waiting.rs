@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::timers::Turn;
-use crate::{Duration, Timestamp, window::PaneInfo};
+use crate::{
+    Duration, Timestamp,
+    window::{PaneInfo, Window},
+};
 
 /// An element that waits.
 #[derive(Clone, Debug)]
@@ -14,13 +16,25 @@ pub(super) struct Waiting<V> {
     pub(super) pane: PaneInfo,
 }
 
-/// Elements by their timestamps; those with the same one in the order in which they came.
-pub(super) type Queue<V> = BTreeMap<Turn, Waiting<V>>;
-
-/// The watermark that must be passed before an element at `timestamp` is processed: then all before it have come, or are
-/// too late. Never after the window's expiry, see [`Window::expiry`](crate::window::Window::expiry).
-pub(super) fn turn_of(timestamp: Timestamp, lateness: Duration) -> Timestamp {
-    timestamp
-        .max((timestamp + lateness).min(Timestamp::GLOBAL_WINDOW_MAX))
-        .min(Timestamp::MAX - Duration::from_millis(1))
+/// When an element is processed, and before which others of its key and window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Turn {
+    /// The watermark must have passed this.
+    pub(super) due: Timestamp,
+    /// The element's timestamp.
+    pub(super) timestamp: Timestamp,
+    /// A number for the order in which elements came.
+    pub(super) order: u64,
 }
+
+impl Turn {
+    /// When the watermark has passed the timestamp and the allowed lateness, all elements before it have come, or are
+    /// too late. That is no later than when the window expires, also for a timestamp that lies after its end.
+    pub(super) fn of(timestamp: Timestamp, window: &Window, lateness: Duration, order: u64) -> Turn {
+        let due = (timestamp + lateness).min(window.expiry(lateness));
+        Turn { due, timestamp, order }
+    }
+}
+
+/// Elements in the order of their turns.
+pub(super) type Queue<V> = BTreeMap<Turn, Waiting<V>>;
