@@ -15,6 +15,8 @@ common::cases! {
     b103_output_at_the_end_of_a_bundle_has_a_window,
     a_bundle_holds_the_watermark,
     b104_a_reshuffle_is_transparent,
+    a_reshuffle_keeps_early_and_late_panes,
+    new_timestamps_leave_elements_in_their_windows,
     a_reshuffle_keeps_the_windowing,
     grouping_in_overlapping_windows,
     a_group_has_the_timestamp_that_was_asked_for,
