@@ -112,10 +112,11 @@ impl<W> GroupIntoBatches<W> {
     #[track_caller]
     fn check(&self, pipeline: &Pipeline) {
         if self.size == Some(0) || self.bytes == Some(0) {
-            pipeline.refuse("its batches are to have no size at all; one value, or one byte, is the least");
+            pipeline
+                .build_error("its batches are to have no size at all; one value, or one byte, is the least");
         }
         if let Some(longest) = self.longest.filter(|d| *d <= Duration::ZERO) {
-            pipeline.refuse(format!(
+            pipeline.build_error(format!(
                 "a value may wait for {longest}, so nothing could be gathered; give it a longer time, or leave \
                  `with_max_buffering_duration` out"
             ));
@@ -133,7 +134,7 @@ impl<W> GroupIntoBatches<W> {
         let weigh = bytes.and_then(|limit| match weigh.ready() {
             Ok(weigh) => Some((limit, weigh)),
             Err(reason) => {
-                pipeline.refuse(format!(
+                pipeline.build_error(format!(
                     "the size of its values is not known, since their type has no coder: {reason}. Say it by \
                      `with_byte_size_by`"
                 ));

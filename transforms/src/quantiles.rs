@@ -106,7 +106,7 @@ impl<S, O> ApproximateQuantiles<S, O> {
     #[track_caller]
     fn into_parts<T>(self, pipeline: &Pipeline) -> (S, ApproximateQuantilesFn<T, O>) {
         if self.n < 2 {
-            pipeline.refuse(format!(
+            pipeline.build_error(format!(
                 "it is to give {} quantiles; the least and the greatest element make two already",
                 self.n
             ));
@@ -114,7 +114,7 @@ impl<S, O> ApproximateQuantiles<S, O> {
         let mut combine = ApproximateQuantilesFn::ordered(self.n, self.order);
         if let Some(epsilon) = self.epsilon {
             if !(epsilon > 0.0 && epsilon < 1.0) {
-                pipeline.refuse(format!(
+                pipeline.build_error(format!(
                     "its quantiles are to be off by no more than {epsilon} of all elements; say something between 0 and 1, \
                      such as 0.01"
                 ));

@@ -140,35 +140,6 @@ impl Pipeline {
         }
     }
 
-    /// For a composite transform that cannot do what it was asked for: a build error of it, in the words of `reason`,
-    /// which should name the way out. Building goes on, and finds what else is wrong.
-    ///
-    /// ```
-    /// use purlin_sdk::{PCollection, PTransform, Pipeline};
-    ///
-    /// struct Repeat(usize);
-    ///
-    /// impl PTransform<PCollection<String>> for Repeat {
-    ///     type Out = PCollection<String>;
-    ///     fn expand(self, lines: PCollection<String>) -> PCollection<String> {
-    ///         let n = self.0;
-    ///         if n == 0 {
-    ///             lines.pipeline().refuse("it repeats no times; repeat once or more");
-    ///         }
-    ///         lines.flat_map("Repeat", move |line| vec![line; n])
-    ///     }
-    /// }
-    ///
-    /// let p = Pipeline::new();
-    /// p.create("Lines", ["to be".to_owned()]).apply("Never", Repeat(0));
-    /// assert!(p.build().unwrap_err().to_string().contains("`Never`"));
-    /// ```
-    #[track_caller]
-    pub fn refuse(&self, reason: impl Into<String>) {
-        let step = self.0.borrow().scope(Location::caller());
-        self.error(&step, reason);
-    }
-
     /// The graph.
     ///
     /// # Errors

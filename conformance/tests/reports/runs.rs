@@ -5,26 +5,11 @@ use purlin_conformance::{
         handle,
         watermarks::{self, Shape},
     },
-    runners::{for_each_runner, setups},
+    runners::setups,
 };
 use purlin_runner_direct::DirectRunner;
 use purlin_runner_threaded::ThreadedRunner;
 use purlin_sdk::{ManualClock, RunState};
-
-#[test]
-fn b179_wait_with_a_timeout_then_cancel() {
-    for_each_runner(handle::b179_wait_with_a_timeout_then_cancel);
-}
-
-#[test]
-fn cancel_is_final() {
-    for_each_runner(handle::cancel_is_final);
-}
-
-#[test]
-fn many_wait_for_one_run() {
-    for_each_runner(handle::many_wait_for_one_run);
-}
 
 /// The one thread of the reactor gives the run what it waits for while it awaits the run: only if awaiting does not
 /// block it does this end.
