@@ -2,6 +2,7 @@
 
 mod command;
 mod kind;
+mod numbers;
 mod options;
 mod panics;
 mod report;
@@ -56,7 +57,7 @@ pub use self::{
 /// | code | means |
 /// |---|---|
 /// | 0 | it is done, or drained |
-/// | 1 | it could not be built (all reasons are told at once) or failed; the error is on stderr: transform, source line, phase, cause |
+/// | 1 | it could not be built (all reasons are told at once; also when `build` panicked) or failed; the error is on stderr: transform, source line, phase, cause |
 /// | 2 | the command line is wrong |
 /// | 130 | it was cancelled |
 ///
@@ -96,7 +97,11 @@ where
         Err(code) => return code,
     };
     let pipeline = Pipeline::with_options(options.clone());
-    build(&pipeline, &options);
+    panics::keep_quiet();
+    if let Err(error) = panics::caught(|| build(&pipeline, &options)) {
+        report::not_built(&error);
+        return report::FAILED;
+    }
     match start(&pipeline, &run) {
         Ok(Some(state)) => report::exit_code(state),
         Ok(None) => ExitCode::SUCCESS,
@@ -109,14 +114,13 @@ where
 
 /// Runs the pipeline to its end; nothing when it was only to be explained.
 fn start(pipeline: &Pipeline, options: &RunOptions) -> Result<Option<RunState>, PipelineError> {
-    let graph = pipeline.build()?;
+    let graph = panics::caught(|| pipeline.build())??;
     if options.explain() {
         report::explain(&graph)?;
         return Ok(None);
     }
     let runner = options.runner()?;
     signals::prepare()?;
-    panics::keep_quiet();
     let run = runner.run(graph)?;
     signals::tell(run.clone());
     let result: RunResult = run.wait();

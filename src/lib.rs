@@ -53,6 +53,10 @@ mod guides {
     mod first_pipeline {}
     #[doc = include_str!("../docs/first-source.md")]
     mod first_source {}
+    #[doc = include_str!("../docs/triggers-and-state.md")]
+    mod triggers_and_state {}
+    #[doc = include_str!("../docs/cookbook.md")]
+    mod cookbook {}
     #[doc = include_str!("../docs/testing.md")]
     mod testing {}
     #[doc = include_str!("../docs/semantics.md")]

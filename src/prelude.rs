@@ -5,8 +5,8 @@
 pub use std::process::ExitCode;
 
 pub use crate::{
-    BundleContext, BundleEmitter, CoGroupByKey, Combine, CombineFn, DoFn, DoFnError, Duration, Element,
-    Emitter, Failed, GroupByKey, Grouped, Key, KeyedDoFn, KeyedParDo, KeyedState, ListView, MapView,
+    Apply, BundleContext, BundleEmitter, CoGroupByKey, Combine, CombineFn, DoFn, DoFnError, Duration,
+    Element, Emitter, Failed, GroupByKey, Grouped, Key, KeyedDoFn, KeyedParDo, KeyedState, ListView, MapView,
     MultimapView, Outputs, PCollection, PTransform, ParDo, Partition, PerWorker, Pipeline, ProcessContext,
     Result, Runner, SetupContext, Tag, TimerContext, Timestamp, View, WindowInto, WithTimestamps,
     transforms::{

@@ -2,7 +2,10 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use purlin_sdk::{
@@ -27,12 +30,19 @@ pub struct Seen<T> {
 /// one that was tried again are there once. Clones are handles to one list.
 ///
 /// It goes in by bundle finalizers, so a runner that forgets those collects nothing.
-pub struct Committed<T>(Arc<Mutex<Vec<Seen<T>>>>);
+pub struct Committed<T>(Arc<List<T>>);
+
+struct List<T> {
+    /// How many bundles came to their end.
+    bundles: AtomicU64,
+    /// What is committed, each with the number of its bundle.
+    seen: Mutex<Vec<(u64, Seen<T>)>>,
+}
 
 impl<T: Element> Committed<T> {
     /// An empty list.
     pub fn new() -> Committed<T> {
-        Committed(Arc::default())
+        Committed(Arc::new(List { bundles: AtomicU64::new(0), seen: Mutex::default() }))
     }
 
     /// Collects what is in `pc`.
@@ -41,18 +51,20 @@ impl<T: Element> Committed<T> {
         pc.par_do(name, Collect { bundle: Vec::new(), into: self.clone() });
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Seen<T>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<(u64, Seen<T>)>> {
+        self.0.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What there is so far, in the order of commits.
+    /// What there is so far, in the order in which the bundles came to their ends: their finalizers may run in another.
     pub fn seen(&self) -> Vec<Seen<T>> {
-        self.lock().clone()
+        let mut seen = self.lock();
+        seen.sort_by_key(|(bundle, _)| *bundle);
+        seen.iter().map(|(_, seen)| seen.clone()).collect()
     }
 
-    /// The elements alone, in the order of commits.
+    /// The elements alone, in the same order.
     pub fn values(&self) -> Vec<T> {
-        self.lock().iter().map(|s| s.value.clone()).collect()
+        self.seen().into_iter().map(|s| s.value).collect()
     }
 
     /// The elements alone, sorted.
@@ -90,7 +102,7 @@ impl<T> Clone for Committed<T> {
 
 impl<T> fmt::Debug for Committed<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} committed", self.0.lock().unwrap_or_else(PoisonError::into_inner).len())
+        write!(f, "{} committed", self.0.seen.lock().unwrap_or_else(PoisonError::into_inner).len())
     }
 }
 
@@ -119,8 +131,9 @@ impl<T: Element> DoFn for Collect<T> {
         let bundle = std::mem::take(&mut self.bundle);
         if !bundle.is_empty() {
             let into = self.into.clone();
+            let n = into.0.bundles.fetch_add(1, Ordering::SeqCst);
             cx.finalize(move || {
-                into.lock().extend(bundle);
+                into.lock().extend(bundle.into_iter().map(|seen| (n, seen)));
                 Ok(())
             });
         }

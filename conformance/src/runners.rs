@@ -11,7 +11,7 @@ use purlin_sdk::{Element, ManualClock, PCollection, Pipeline, PipelineError, Run
 use crate::Committed;
 
 /// Seeds of the direct runner; each draws other bundles, orders, splits and checkpoints.
-pub const SEEDS: u64 = 10;
+pub const SEEDS: u64 = 20;
 
 /// Numbers of threads of the threaded runner.
 pub const THREADS: [usize; 3] = [1, 2, 16];

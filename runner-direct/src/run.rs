@@ -116,16 +116,17 @@ impl Runner for DirectRunner {
         let shared = RunShared::new();
         let signal = Arc::new(Signal { shared: Arc::downgrade(&shared), ..Signal::default() });
         shared.attach(signal.clone());
-        let run = Run { engine, shared: shared.clone(), signal, time: self.clock.clone(), clock };
+        let (time, retries) = (self.clock.clone(), self.retries);
+        let run = Run { engine, shared: shared.clone(), signal, time, clock, retries };
         thread::Builder::new()
             .name("purlin-direct".into())
             .spawn(move || {
                 let shared = run.shared.clone();
-                let note = format!("repeat this run with --seed={seed}");
+                let (retries, note) = (run.retries, format!("repeat this run with --seed={seed}"));
                 // Whoever waits for the run must hear of its end, also when the fault is the runner's own.
                 let result = catch_unwind(AssertUnwindSafe(|| run.finish()))
                     .unwrap_or_else(|payload| Err(PipelineError::panic(None, None, &*payload)));
-                shared.finish(result.map_err(|e| e.with_note(note)));
+                shared.finish(result.map_err(|e| e.after_retries(retries).with_note(note)));
             })
             .map_err(|e| PipelineError::runner(format!("a thread cannot be started: {e}")))?;
         Ok(RunHandle::new(shared))
@@ -184,6 +185,7 @@ struct Run {
     signal: Arc<Signal>,
     time: Time,
     clock: ClockRef,
+    retries: u32,
 }
 
 impl Run {

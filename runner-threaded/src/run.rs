@@ -32,6 +32,7 @@ pub(crate) struct Run {
     pub(crate) clock: ClockRef,
     /// A clock to move ahead when there is nothing to do.
     pub(crate) virtual_clock: Option<ManualClock>,
+    retries: u32,
 }
 
 impl Run {
@@ -41,6 +42,7 @@ impl Run {
         workers: usize,
         clock: ClockRef,
         virtual_clock: Option<ManualClock>,
+        retries: u32,
     ) -> Result<RunHandle, PipelineError> {
         let deques: Vec<Deque<Box<Task>>> = (0..workers).map(|_| Deque::new_lifo()).collect();
         let shared = RunShared::new();
@@ -54,6 +56,7 @@ impl Run {
             shared: shared.clone(),
             clock,
             virtual_clock,
+            retries,
         });
         shared.attach(run.clone());
         for (i, deque) in deques.into_iter().enumerate() {
@@ -102,7 +105,7 @@ impl Run {
                 result = Err(error);
             }
         }
-        self.shared.finish(result);
+        self.shared.finish(result.map_err(|e| e.after_retries(self.retries)));
     }
 }
 

@@ -109,6 +109,6 @@ impl Runner for ThreadedRunner {
         let engine = Engine::new(&graph, env, self.config.clone())?;
         // What DoFns see as processing time is what their finalizers and parked work go by.
         let clock = engine.stream_clock().map_or(clock, ManualClock::handle);
-        Run::start(engine, self.config.parallelism, clock, self.clock.clone())
+        Run::start(engine, self.config.parallelism, clock, self.clock.clone(), self.config.retries)
     }
 }

@@ -26,6 +26,7 @@ use crate::{PCollection, Pipeline};
 /// let graph = p.build().unwrap();
 /// assert_eq!(graph.nodes.last().unwrap().step.path(), "Words/NotEmpty");
 /// ```
+/// What cannot be expanded because of its settings says so by [`Pipeline::build_error`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be applied to `{In}`",
     note = "check the element type of the collection, and whether the transform takes one collection, several or the pipeline"

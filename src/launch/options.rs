@@ -6,7 +6,10 @@ use purlin_runner_direct::DirectRunner;
 use purlin_runner_threaded::ThreadedRunner;
 use purlin_sdk::{PipelineError, Runner};
 
-use super::{MemorySize, RunnerKind};
+use super::{
+    MemorySize, RunnerKind,
+    numbers::{retries, seed, threads},
+};
 
 /// The options of a run, as [`launch`](fn@crate::launch) has them in its command line. A program with a command line of
 /// its own can take them in by `#[command(flatten)]`.
@@ -37,15 +40,15 @@ pub struct RunOptions {
     runner: RunnerKind,
 
     /// How many bundles run at once; by default as many as there are cores (threaded)
-    #[arg(id = "purlin.parallelism", long = "parallelism", value_name = "N")]
+    #[arg(id = "purlin.parallelism", long = "parallelism", value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     parallelism: Option<NonZeroUsize>,
 
     /// Draws bundles, their order and their splits from this seed, which repeats a run (direct)
-    #[arg(id = "purlin.seed", long = "seed", value_name = "N")]
+    #[arg(id = "purlin.seed", long = "seed", value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     seed: Option<u64>,
 
     /// How often a bundle is tried again whose error is marked as retryable
-    #[arg(id = "purlin.retries", long = "retries", value_name = "N", default_value_t = 0)]
+    #[arg(id = "purlin.retries", long = "retries", value_name = "N", default_value_t = 0, value_parser = retries, allow_negative_numbers = true)]
     retries: u32,
 
     /// How much may wait between stages before sources pause, such as 256MB (threaded)

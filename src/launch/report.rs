@@ -25,6 +25,13 @@ pub(super) fn exit_code(state: RunState) -> ExitCode {
     }
 }
 
+/// Says that the function that builds the pipeline panicked.
+pub(super) fn not_built(error: &PipelineError) {
+    let place =
+        panics::place_of(&error.cause().to_string()).map_or_else(String::new, |at| format!("\n  {at}"));
+    failure(&format!("the pipeline could not be built: the function that builds it {error}{place}"));
+}
+
 /// Says why a run failed.
 pub(super) fn error(error: &PipelineError) {
     if error.kind() == ErrorKind::Panic

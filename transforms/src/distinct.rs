@@ -22,6 +22,11 @@ use crate::{extremum::MaxFn, order::By, scope::PerKey};
 pub struct Distinct;
 
 impl Distinct {
+    /// The same as `Distinct`.
+    pub const fn new() -> Distinct {
+        Distinct
+    }
+
     /// One element for each value of `f` and window; which of those that share it is arbitrary.
     pub fn with_representative<T, R, F>(f: F) -> DistinctBy<F>
     where

@@ -23,6 +23,7 @@
 //! | [`Mean`] | the arithmetic mean, an `f64` | NaN |
 //! | [`Max`], [`Min`] | the greatest or least element | `None` |
 //! | [`Top`] | the *n* greatest or least, best first | `[]` |
+//! | [`ApproximateQuantiles`] | *n* elements at regular places in the order, from the least to the greatest | `[]` |
 //! | [`Latest`] | the element with the greatest timestamp | `None` |
 //! | [`ToList`] | all elements as one list | `[]` |
 //! | [`Sample`] | some elements, by chance | `[]` |
@@ -49,6 +50,7 @@
 //! Source: <https://beam.apache.org/documentation/transforms/java/overview/>.
 #![forbid(unsafe_code)]
 
+mod batches;
 mod count;
 mod distinct;
 mod extremum;
@@ -61,14 +63,17 @@ mod mean;
 mod number;
 mod offsets;
 mod order;
+mod quantiles;
 mod sample;
 mod scope;
 mod sequence;
 mod sum;
 mod to_list;
+mod to_string;
 mod top;
 mod values;
 
+pub use batches::{ByteSizeBy, EncodedSize, GroupIntoBatches, GroupIntoShardedBatches, Weigh};
 pub use count::{Count, CountFn, CountPerElement};
 pub use distinct::{Distinct, DistinctBy};
 pub use extremum::{Max, MaxFn, Min, MinFn};
@@ -79,10 +84,12 @@ pub use latest::{Latest, LatestFn};
 pub use mean::{Mean, MeanFn};
 pub use number::{Number, Summable};
 pub use order::{By, ByKey, Float, Natural, Order, float_order};
+pub use quantiles::{ApproximateQuantiles, ApproximateQuantilesFn, Summary};
 pub use sample::{Sample, SampleAny, SampleFn};
 pub use scope::{Globally, NonEmpty, PerKey};
 pub use sequence::{GenerateSequence, PeriodicImpulse, PeriodicSequence, Span};
 pub use sum::{Sum, SumFn};
 pub use to_list::{ToList, ToListFn};
+pub use to_string::{Elements, Iterables, Kvs, ToString};
 pub use top::{Top, TopFn};
 pub use values::Values;

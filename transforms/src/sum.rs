@@ -9,7 +9,10 @@ use crate::{
     scope::{Globally, NonEmpty, PerKey},
 };
 
-/// Adds up numbers, or whatever is [`Summable`]; there is also how overflow and floats are treated.
+/// Adds up numbers, or whatever is [`Summable`].
+///
+/// A sum that does not fit into its type is the type's greatest or least value: it neither wraps nor panics. (Whole
+/// numbers without a type are `i32` in Rust; write `1_i64` where sums get large.) [`Summable`] says how floats are added.
 ///
 /// ```
 /// # use purlin_sdk::{PCollection, Pipeline};

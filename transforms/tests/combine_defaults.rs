@@ -3,7 +3,7 @@
 use purlin_sdk::{
     BuildErrors, Duration, PCollection, PTransform, Pipeline, testing::TestStream, window::FixedWindows,
 };
-use purlin_transforms::{Count, Latest, Max, Mean, Min, Sample, Sum, ToList, Top};
+use purlin_transforms::{ApproximateQuantiles, Count, Latest, Max, Mean, Min, Sample, Sum, ToList, Top};
 
 fn in_tens(p: &Pipeline, bounded: bool) -> PCollection<i64> {
     let tens = FixedWindows::of(Duration::from_secs(10));
@@ -48,6 +48,8 @@ b138! {
     b138_top_of: Top::of(3, |a: &i64, b| b.cmp(a));
     b138_latest: Latest::globally();
     b138_to_list: ToList::globally();
+    b138_quantiles: ApproximateQuantiles::globally(3);
+    b138_quantiles_by: ApproximateQuantiles::globally(3).by(|a: &i64, b| b.cmp(a)).with_epsilon(0.1);
     b138_sample: Sample::fixed_size_globally(3);
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use common::{gives, on_every_runner, seconds, tens, with_window, words};
 use purlin_runner_direct::DirectRunner;
 use purlin_sdk::{PCollection, Pipeline};
-use purlin_transforms::{Count, Distinct, Keys, KvSwap, Sample, Values};
+use purlin_transforms::{Count, Distinct, Keys, KvSwap, Sample, ToString, Values};
 
 #[test]
 fn each_element_once() {
@@ -39,6 +39,26 @@ fn keys_values_and_pairs_swapped() {
     gives([1, 1, 2], |p| pairs(p).apply("Keys", Keys));
     gives(['a', 'b', 'c'], |p| pairs(p).apply("Values", Values));
     gives([('a', 1), ('b', 2), ('c', 1)], |p| pairs(p).apply("Swap", KvSwap));
+}
+
+#[test]
+fn elements_pairs_and_lists_are_text() {
+    gives(words("-1 0 2"), |p| p.create("Numbers", [2, -1, 0]).apply("Text", ToString::elements()));
+    let pairs = |p: &Pipeline| p.create("Pairs", [("a".to_owned(), 1), ("b,".to_owned(), 2)]);
+    gives(words("a,1 b,,2"), |p| pairs(p).apply("Text", ToString::kvs()));
+    gives(words("a->1 b,->2"), |p| pairs(p).apply("Text", ToString::kvs().delimiter("->")));
+    let lists = |p: &Pipeline| p.create("Lists", [vec![1, 2, 3], vec![], vec![4]]);
+    gives(["1,2,3", "", "4"].map(str::to_owned), |p| lists(p).apply("Text", ToString::iterables()));
+    gives(["1, 2, 3", "", "4"].map(str::to_owned), |p| {
+        lists(p).apply("Text", ToString::iterables().delimiter(", "))
+    });
+    gives(words("7"), |p| {
+        let groups = p.create("Pairs", [((), 7)]).group_by_key("Group").map("Values", |((), group)| group);
+        groups.apply("Text", ToString::iterables())
+    });
+    gives([(0, "1".to_owned()), (10, "11".to_owned())], |p| {
+        with_window(&seconds(p, [1, 11]).window_into("Tens", tens()).apply("Text", ToString::elements()))
+    });
 }
 
 /// A sample with duplicates in it would be shorter here.

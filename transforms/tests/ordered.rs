@@ -1,10 +1,10 @@
-//! Max, Min, Top and Latest on every runner.
+//! Max, Min, Top, quantiles and Latest on every runner.
 
 mod common;
 
 use common::{gives, seconds, tens, with_window};
 use purlin_sdk::{PCollection, Pipeline, Timestamp};
-use purlin_transforms::{Latest, Max, Min, Top, float_order};
+use purlin_transforms::{ApproximateQuantiles, Latest, Max, Min, Top, float_order};
 
 fn scores(p: &Pipeline) -> PCollection<(String, i32)> {
     let scores = [("amy", 3), ("bob", 4), ("amy", 9), ("amy", 5), ("bob", -4)];
@@ -83,10 +83,60 @@ fn b146_nan_in_every_order() {
                 p.create("Values", values).apply("Min", Min::globally().by(float_order).without_defaults());
             min.map("Text", text)
         });
+        gives([["1", "3", "NaN"].map(str::to_owned).to_vec()], |p| {
+            let quantiles = ApproximateQuantiles::globally(3).by(float_order);
+            let quantiles = p.create("Values", values).apply("Quantiles", quantiles);
+            quantiles.map("Text", move |xs| xs.into_iter().map(text).collect::<Vec<_>>())
+        });
         gives([vec!["NaN".to_owned(), "3".to_owned()]], |p| {
             let top = p.create("Values", values).apply("Top", Top::largest(2).by(float_order));
             top.map("Text", move |xs| xs.into_iter().map(text).collect::<Vec<_>>())
         });
+    }
+}
+
+#[test]
+fn quantiles() {
+    gives([vec![0, 25, 50, 75, 100]], |p| {
+        p.create("Numbers", 0..101).apply("Quantiles", ApproximateQuantiles::globally(5))
+    });
+    gives(named(vec![3, 5, 9], vec![-4, -4, 4]), |p| {
+        scores(p).apply("Quantiles", ApproximateQuantiles::per_key(3))
+    });
+    gives([vec![9, 4, 2]], |p| {
+        let by = ApproximateQuantiles::globally(3).by_key(|n: &i32| -(n % 10));
+        p.create("Numbers", [4, 2, 9]).apply("Quantiles", by)
+    });
+    gives([vec![]], |p| p.create::<i64>("None", []).apply("Quantiles", ApproximateQuantiles::globally(3)));
+    gives([], |p| {
+        let quantiles = ApproximateQuantiles::globally(3).without_defaults();
+        p.create::<i64>("None", []).apply("Quantiles", quantiles)
+    });
+    gives([(0, vec![1, 3, 9]), (10, vec![11, 11, 11])], |p| {
+        let tens = seconds(p, [9, 1, 3, 11]).window_into("Tens", tens());
+        with_window(&tens.apply("Quantiles", ApproximateQuantiles::globally(3).without_defaults()))
+    });
+    gives([5], |p| {
+        let many = p.create("Numbers", (0..20_000).map(|n| n * 7919 % 20_000));
+        many.apply("Quantiles", ApproximateQuantiles::globally(5).with_epsilon(0.01)).map("Check", |q| {
+            assert_eq!((q[0], q[4]), (0, 19_999));
+            q.iter()
+                .zip([0_i32, 4999, 9999, 14_999, 19_999])
+                .filter(|(got, want)| (**got - want).abs() <= 200)
+                .count()
+        })
+    });
+}
+
+#[test]
+fn quantiles_that_cannot_be_are_told() {
+    let p = Pipeline::new();
+    let numbers = p.create("Numbers", [1]);
+    numbers.apply("One", ApproximateQuantiles::globally(1));
+    numbers.apply("Exact", ApproximateQuantiles::globally(3).with_epsilon(0.0));
+    let text = p.build().unwrap_err().to_string();
+    for part in ["`One`", "make two already", "`Exact`", "such as 0.01"] {
+        assert!(text.contains(part), "{text}");
     }
 }
 

@@ -16,8 +16,8 @@ use pipelines::{Sum, elements, run, runners, try_run};
 use purlin_runner_direct::DirectRunner;
 use purlin_runner_threaded::ThreadedRunner;
 use purlin_sdk::{
-    Duration, Element, Emitter, ManualClock, PCollection, Pipeline, ProcessContext, Result, RunState, Runner,
-    Timestamp,
+    Duration, Element, Emitter, ManualClock, PCollection, Phase, Pipeline, ProcessContext, Result, RunState,
+    Runner, Timestamp,
     sdf::{
         Boundedness, Claims, Continuation, Manual, OffsetRange, OffsetRangeTracker, SdfContext,
         SplittableDoFn, WallTime,
@@ -131,16 +131,15 @@ fn a_timestamp_function_moves_the_watermark_without_a_clock() {
 }
 
 #[test]
-fn a_rate_or_an_interval_of_nothing_fails_and_says_so() {
+fn a_span_without_time_between_fails_and_says_so() {
     for runner in runners() {
-        let zero = try_run(&*runner, |p| {
-            p.apply("Numbers", GenerateSequence::from(0).rate(0, Duration::from_secs(1)));
-        });
-        assert!(zero.unwrap_err().to_string().contains("rate of no numbers"));
         let still = try_run(&*runner, |p| {
-            p.apply("Ticks", PeriodicImpulse::every(Duration::ZERO));
+            let span = Span { first: secs(0), until: None, every: Duration::ZERO };
+            p.create("Spans", [span]).apply("Ticks", PeriodicSequence);
         });
-        assert!(still.unwrap_err().to_string().contains("not above zero"));
+        let error = still.unwrap_err();
+        assert_eq!(error.phase(), Some(Phase::InitialRestriction), "{runner:?} {error}");
+        assert!(error.to_string().contains("not above zero"), "{runner:?} {error}");
     }
 }
 

@@ -300,3 +300,29 @@ pub fn several_test_streams(r: &dyn Runner) {
     });
     assert_eq!(sums, [3]);
 }
+
+/// Filters one behind the other, through further outputs, as Beam's `testMultiOutputChaining`.
+pub fn chained_tagged_outputs(r: &dyn Runner) {
+    const REST: Tag<i64> = Tag::new("rest");
+    let split = |by: i64| {
+        ParDo::from_fn(move |x: i64, _: &ProcessContext<'_>, out: &mut Emitter<'_, i64>| -> Result {
+            if x % by == 0 {
+                out.emit(x)
+            } else {
+                out.emit_to(REST, x)
+            }
+            Ok(())
+        })
+        .tag(REST)
+    };
+    let (twos, threes, rest) = (Log::default(), Log::default(), Log::default());
+    run(r, |p| {
+        let by_two = p.create("Values", 0..12_i64).par_do_with("Two", split(2));
+        let by_three = by_two.tagged(REST).par_do_with("Three", split(3));
+        twos.note("Twos", &by_two.main());
+        threes.note("Threes", &by_three.main());
+        rest.note("Rest", &by_three.tagged(REST));
+    });
+    assert_eq!(twos.take_sorted(), [0, 2, 4, 6, 8, 10]);
+    assert_eq!((threes.take_sorted(), rest.take_sorted()), (vec![3, 9], vec![1, 5, 7, 11]));
+}

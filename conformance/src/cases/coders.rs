@@ -105,7 +105,9 @@ fn in_lower_case<S: serde::Serializer>(word: &str, s: S) -> std::result::Result<
 pub fn a_key_that_comes_back_as_another(r: &dyn Runner) {
     let pairs = || ["the", "The"].map(|word| (Lossy { word: word.to_owned() }, 1_i64));
     type Build = fn(&Pipeline, [(Lossy, i64); 2]);
-    let builds: [Build; 5] = [
+    let builds: [Build; 7] = [
+        |p, pairs| drop(p.create("Pairs", pairs).view_as_map("Map")),
+        |p, pairs| drop(p.create("Pairs", pairs).view_as_multimap("Multimap")),
         |p, pairs| drop(p.create("Pairs", pairs).combine_per_key("Sum", Sum)),
         |p, pairs| drop(p.create("Pairs", pairs).group_by_key("Group")),
         |p, pairs| {

@@ -170,16 +170,21 @@ pub fn the_order_of_the_last_things(r: &dyn Runner) {
     assert_eq!(log.take(), ["A", "P", "B", "Ptags(\"y\")", "Q", "B", "expired"]);
 }
 
-/// A periodic timer in processing time ends with the input.
+/// A periodic timer in processing time ends with the input, if it is not set when there is nothing left to do; and is
+/// stopped after a thousand more firings if it is.
 pub fn a_periodic_flush_ends_with_the_input(r: &dyn Runner) {
     let probe = Probe::new(|_, i, s, cx, _| {
         s.bag.add(i);
         if s.p.is_set() { Ok(()) } else { s.p.set_after(cx, secs(10)) }
     });
-    let probe = probe.when_due(|_, _, s, cx, out| {
-        out.emit(format!("{:?} at {}", s.bag.take(), cx.now().as_millis() / 1000));
-        s.p.set_after(cx, secs(10))
-    });
+    let flush = |always: bool| {
+        probe.clone().when_due(move |_, _, s, cx, out| {
+            let batch = s.bag.take();
+            let set = always || !batch.is_empty();
+            out.emit(format!("{batch:?} at {}", cx.now().as_millis() / 1000));
+            if set { s.p.set_after(cx, secs(10)) } else { Ok(()) }
+        })
+    };
     let stream = stream()
         .element_at(k(1), at(1))
         .advance_processing_time(secs(10))
@@ -187,8 +192,11 @@ pub fn a_periodic_flush_ends_with_the_input(r: &dyn Runner) {
         .element_at(k(3), at(3))
         .advance_processing_time(secs(15))
         .element_at(k(4), at(4));
-    let out = values(outputs(r, &stream, |pc| pc.par_do_keyed("Flush", probe)));
-    assert_eq!(out, ["[1] at 10", "[2, 3] at 25", "[4] at 25"]);
+    let out = values(outputs(r, &stream, |pc| pc.par_do_keyed("Flush", flush(false))));
+    assert_eq!(out, ["[1] at 10", "[2, 3] at 25", "[4] at 35", "[] at 45"]);
+    let out = values(outputs(r, &stream, |pc| pc.par_do_keyed("Flush", flush(true))));
+    assert_eq!((out[..3].join(", "), out.len()), ("[1] at 10, [2, 3] at 25, [4] at 35".to_owned(), 1003));
+    assert_eq!(out[1002], format!("[] at {}", 35 + 10 * 1000));
 }
 
 /// What it may not do is told.
@@ -261,4 +269,61 @@ pub fn on_window_expiration_must_be_declared(r: &dyn Runner) {
         p.create("Values", [k(1)]).par_do_keyed("Undeclared", Undeclared);
     });
     assert_says(&error.to_string(), &["`Undeclared`", "const ON_WINDOW_EXPIRATION: bool = true"]);
+}
+
+/// How far back what is emitted may lie when a window expires: from the window's last timestamp, by the allowed skew.
+pub fn timestamp_skew_at_expiration(r: &dyn Runner) {
+    #[derive(Clone)]
+    struct Back {
+        by: Duration,
+    }
+    impl KeyedDoFn for Back {
+        type Key = String;
+        type Value = i64;
+        type Output = String;
+        type State = Cells;
+        const ON_WINDOW_EXPIRATION: bool = true;
+        fn process(
+            &mut self,
+            _: &String,
+            _: i64,
+            s: &mut Cells,
+            cx: &ProcessContext<'_>,
+            out: &mut Emitter<'_, String>,
+        ) -> Result {
+            s.n.write(1);
+            out.emit_at("element".to_owned(), cx.timestamp() - secs(1));
+            Ok(())
+        }
+        fn on_window_expiration(
+            &mut self,
+            _: &String,
+            _: &mut Cells,
+            cx: &TimerContext<'_>,
+            out: &mut Emitter<'_, String>,
+        ) -> Result {
+            out.emit_at("expired".to_owned(), cx.timestamp() - self.by);
+            Ok(())
+        }
+        fn allowed_timestamp_skew(&self) -> Duration {
+            secs(2)
+        }
+    }
+    let back = |by: Duration| {
+        move |p: &purlin_sdk::Pipeline| {
+            p.create_timestamped("Values", [(k(1), at(5))])
+                .window_into("Ten", FixedWindows::of(secs(10)))
+                .par_do_keyed("Back", Back { by })
+                .map_cx("Time", |x, cx| Ok((x, cx.timestamp())))
+        }
+    };
+    let expected = [("element", at(4)), ("expired", at_ms(7_999))].map(|(x, t)| (x.to_owned(), t));
+    assert_eq!(collect(r, back(secs(2))), expected);
+    let error = run_to_failure(r, |p| {
+        back(secs(2) + Duration::from_millis(1))(p);
+    });
+    assert_says(
+        &error.to_string(),
+        &["`Back`", "on_window_expiration", "cannot output with timestamp", "skew of 2s"],
+    );
 }

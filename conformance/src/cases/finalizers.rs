@@ -97,3 +97,66 @@ pub fn finalizers_of_three_thousand_bundles(runner: &dyn Runner) {
     .expect("the run fails");
     assert_eq!(called.load(Ordering::SeqCst), 3000);
 }
+
+/// A finalizer in each method of a keyed DoFn, and in one with a side input, runs once.
+pub fn finalizers_of_keyed_dofns(runner: &dyn Runner) {
+    use super::probe::{Probe, k};
+    let called = Arc::new(AtomicUsize::new(0));
+    let count = called.clone();
+    let call = move || {
+        let called = count.clone();
+        move || {
+            called.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        }
+    };
+    run(runner, |p| {
+        let (in_process, in_timer, at_expiry) = (call.clone(), call.clone(), call.clone());
+        let side = p.create("Side", [5_i64]).view_as_singleton("View");
+        let view = side.clone();
+        let probe = Probe::new(move |_, _, s, cx, _| {
+            assert_eq!(cx.side(&view)?, 5);
+            cx.finalize(in_process());
+            s.a.set_after(cx, Duration::from_secs(1))
+        });
+        let probe = probe.when_due(move |_, _, _, cx, _| {
+            cx.finalize(in_timer());
+            Ok(())
+        });
+        let expiring = probe.when_expired(move |_, _, cx, _| {
+            cx.finalize(at_expiry());
+            Ok(())
+        });
+        let values = p.create("Values", (0..10).map(|i| k(i)));
+        values.par_do_keyed_with("Probe", purlin_sdk::KeyedParDo::of(expiring).side(&side));
+    })
+    .expect("the run fails");
+    // Ten elements, one timer, one expiration.
+    let called = called.load(Ordering::SeqCst);
+    assert_eq!(called, 12);
+}
+
+/// And in a DoFn that waits for a side input.
+pub fn finalizers_with_side_inputs(runner: &dyn Runner) {
+    use purlin_sdk::{Emitter, ParDo, ProcessContext};
+    let called = Arc::new(AtomicUsize::new(0));
+    let count = called.clone();
+    let out = Committed::new();
+    run(runner, |p| {
+        let view = p.create("Side", [5_i64]).view_as_singleton("View");
+        let given = view.clone();
+        let read = move |n: i64, cx: &ProcessContext<'_>, out: &mut Emitter<'_, i64>| {
+            let called = count.clone();
+            cx.finalize(move || {
+                called.fetch_add(1, Ordering::SeqCst);
+                Ok(())
+            });
+            out.emit(n * cx.side(&given)?);
+            Ok(())
+        };
+        let read = p.create("Values", 0..10_i64).par_do_with("Read", ParDo::from_fn(read).side(&view)).main();
+        out.collect("Collect", &read);
+    })
+    .expect("the run fails");
+    assert_eq!((called.load(Ordering::SeqCst), out.len()), (10, 10));
+}

@@ -1,44 +1,11 @@
 //! What the cases share.
 
-use std::{
-    any::Any,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use purlin_runner_direct::DirectRunner;
-use purlin_runner_threaded::ThreadedRunner;
 use purlin_sdk::{
     CombineFn, Duration, Element, PCollection, Pipeline, PipelineError, RunOutcome, Runner, Timestamp,
     window::Window,
 };
-
-/// The runners of this project: the direct one with ten seeds, the threaded one with 1, 2 and 16 threads.
-pub fn runners() -> Vec<Box<dyn Runner>> {
-    let direct = (0..10).map(|seed| Box::new(DirectRunner::new().seed(seed)) as Box<dyn Runner>);
-    let threaded = [1, 2, 16].map(|n| Box::new(ThreadedRunner::new().parallelism(n)) as Box<dyn Runner>);
-    direct.chain(threaded).collect()
-}
-
-/// Runs `case` on each of the [`runners`].
-///
-/// # Panics
-/// When the case does; the panic says on which runner.
-pub fn on_every_runner(case: impl Fn(&dyn Runner)) {
-    for runner in runners() {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| case(&*runner))) {
-            panic!("on {runner:?}: {}", text_of(&*payload));
-        }
-    }
-}
-
-fn text_of(payload: &(dyn Any + Send)) -> &str {
-    match (payload.downcast_ref::<&'static str>(), payload.downcast_ref::<String>()) {
-        (Some(text), _) => text,
-        (_, Some(text)) => text,
-        _ => "a panic whose payload is no text",
-    }
-}
 
 /// What a pipeline did, noted from within it. Clones share the same notes.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use purlin_sdk::{
     metrics::{DROPPED_DUE_TO_LATENESS, ELEMENTS_IN_NO_WINDOW},
     testing::TestStream,
     window::{
-        AssignContext, FixedWindows, GlobalWindows, PaneInfo, SlidingWindows, TimestampCombiner, Window,
-        WindowFn,
+        AssignContext, FixedWindows, GlobalWindows, PaneInfo, PaneTiming, SlidingWindows, TimestampCombiner,
+        Trigger, Window, WindowFn,
     },
 };
 
@@ -286,6 +286,65 @@ pub fn b104_a_reshuffle_is_transparent(r: &dyn Runner) {
     assert_eq!(sorted(&after), grouped);
 }
 
+/// It keeps early, on-time and late panes apart, each with its number.
+pub fn a_reshuffle_keeps_early_and_late_panes(r: &dyn Runner) {
+    let (before, after) = (Log::default(), Log::default());
+    let stream = TestStream::new()
+        .element_at(1_i64, at(1))
+        .element_at(2, at(2))
+        .advance_watermark_to(at(12))
+        .element_at(3, at(3))
+        .advance_watermark_to(at(60));
+    let each = || Trigger::after_count(1);
+    let trigger = Trigger::after_watermark().early(each()).late(each());
+    let windows = WindowInto::of(FixedWindows::of(secs(10))).trigger(trigger).accumulating();
+    run(r, |p| {
+        let windowed = p.apply("Stream", stream).window_into("Windows", windows.allowed_lateness(secs(20)));
+        let sums = windowed.key_by("Key", |_| ()).combine_per_key("Sum", Sum).map("Value", |(_, n)| n);
+        note_facts("Before", &sums, &before);
+        note_facts("After", &sums.reshuffle("Spread"), &after);
+    });
+    let before = sorted(&before);
+    let pane = |timing, index, on_time_index, is_first| {
+        (timing, PaneInfo { is_first, is_last: false, timing, index, on_time_index })
+    };
+    let panes = [
+        pane(PaneTiming::Early, 0, -1, true),
+        pane(PaneTiming::Early, 1, -1, false),
+        pane(PaneTiming::OnTime, 2, 0, false),
+        pane(PaneTiming::Late, 3, 1, false),
+    ];
+    let mut found: Vec<_> = before.iter().map(|(_, _, _, pane)| (pane.timing, *pane)).collect();
+    found.sort_by_key(|(_, pane)| pane.index);
+    assert_eq!(found, panes);
+    assert_eq!(sorted(&after), before);
+}
+
+/// An element that gets a new timestamp stays in its window, whatever the windows of the others in its bundle are.
+pub fn new_timestamps_leave_elements_in_their_windows(r: &dyn Runner) {
+    let windows = collect(r, |p| {
+        let tens = p
+            .create_timestamped("Times", (0..100_i64).map(|t| (t, at(t))))
+            .window_into("Windows", FixedWindows::of(secs(10)));
+        let later = tens.flat_map_cx("Later", |t, cx, out| {
+            out.emit_at(t, cx.timestamp() + secs(25));
+            if t % 3 == 0 {
+                out.emit(-t);
+            }
+            out.emit_at(1000 + t, cx.timestamp() + secs(t % 7));
+            Ok(())
+        });
+        later.map_cx("Bounds", |t, cx| Ok((t, span(&cx.window()).0)))
+    });
+    let expected = (0..100_i64).flat_map(|t| {
+        let own = t / 10 * 10;
+        [Some((t, own)), (t % 3 == 0).then_some((-t, own)), Some((1000 + t, own))].into_iter().flatten()
+    });
+    let mut expected: Vec<_> = expected.collect();
+    expected.sort_unstable();
+    assert_eq!(windows, expected);
+}
+
 /// Behind a reshuffle groupings still see the windows that were there.
 pub fn a_reshuffle_keeps_the_windowing(r: &dyn Runner) {
     let sums = collect(r, |p| {
@@ -385,6 +444,34 @@ pub fn elements_almost_at_the_end_of_time(r: &dyn Runner) {
     assert_eq!(words, [("bar".to_owned(), 1), ("foo".to_owned(), 1)]);
 }
 
+/// An element behind the watermark has no say in its group's timestamp, which would be late too; a group of such
+/// elements alone comes out at the window's end. As Beam's transcript `known_late_data_watermark`.
+pub fn elements_behind_the_watermark_do_not_move_timestamps(r: &dyn Runner) {
+    let late_is_allowed = |w: WindowInto| w.allowed_lateness(secs(1));
+    for combiner in [TimestampCombiner::Earliest, TimestampCombiner::Latest] {
+        // With allowed lateness windows are gathered by key, without it where the data are.
+        for lateness in [false, true] {
+            let windows = WindowInto::of(FixedWindows::of(secs(10))).timestamp_combiner(combiner);
+            let windows = if lateness { late_is_allowed(windows) } else { windows };
+            let groups = collect(r, |p| {
+                let stream = TestStream::new()
+                    .advance_watermark_to(at(5))
+                    .elements(
+                        [("some", 2), ("some", 3), ("all", 4), ("some", 7), ("some", 8)]
+                            .map(|(k, t)| ((k.to_owned(), t), at(t))),
+                    )
+                    .advance_watermark_to(at(11));
+                p.apply("Stream", stream)
+                    .window_into("Windows", windows)
+                    .group_by_key("Group")
+                    .map_cx("Time", |(key, values), cx| Ok((key, values.len(), cx.timestamp())))
+            });
+            let time = if combiner == TimestampCombiner::Earliest { at(7) } else { at(8) };
+            let expected = [("all".to_owned(), 1, at_ms(9_999)), ("some".to_owned(), 4, time)];
+            assert_eq!(groups, expected, "{combiner:?}, late data allowed: {lateness}");
+        }
+    }
+}
 /// A window function that gives an element at second `t` what `.0` makes of it.
 #[derive(Clone)]
 struct Gives(fn(Timestamp, &mut Vec<Window>));

@@ -26,8 +26,10 @@ pub fn documents_below(dir: &Path) -> io::Result<Vec<Document>> {
         let title = file.strip_prefix(dir).unwrap_or(&file).display().to_string();
         match fs::read_to_string(&file) {
             Err(e) => documents.push(Document { title, content: Err(e.to_string()) }),
-            Ok(text) if file.extension().is_some_and(|e| e == "json") => documents.push(json(title, &text)),
-            Ok(text) => documents.extend(yaml(&title, &text)),
+            Ok(text) if file.extension().is_some_and(|e| e == "json") => {
+                documents.push(Document::from_json(&title, &text));
+            }
+            Ok(text) => documents.extend(Document::from_yaml(&title, &text)),
         }
     }
     Ok(documents)
@@ -45,36 +47,39 @@ fn files_below(dir: &Path, files: &mut Vec<std::path::PathBuf>) -> io::Result<()
     Ok(())
 }
 
-fn json(title: String, text: &str) -> Document {
-    let content = serde_json::from_str::<Written>(text).map(|w| w.0).map_err(|e| e.to_string());
-    Document { title, content }
-}
+impl Document {
+    /// The case that is JSON.
+    pub fn from_json(title: &str, text: &str) -> Document {
+        let content = serde_json::from_str::<Written>(text).map(|w| w.0).map_err(|e| e.to_string());
+        Document { title: title.to_owned(), content }
+    }
 
-/// The documents of a YAML stream. Each is read by itself, so that one that is broken leaves the others.
-fn yaml(title: &str, text: &str) -> Vec<Document> {
-    let mut parts = vec![String::new()];
-    for line in text.lines() {
-        match (line.strip_prefix("---"), parts.last_mut()) {
-            (Some(rest), _) if rest.trim().is_empty() || rest.starts_with(' ') => {
-                parts.push(format!("{rest}\n"));
+    /// The cases of a YAML stream. Each is read by itself, so that one that is broken leaves the others.
+    pub fn from_yaml(title: &str, text: &str) -> Vec<Document> {
+        let mut parts = vec![String::new()];
+        for line in text.lines() {
+            match (line.strip_prefix("---"), parts.last_mut()) {
+                (Some(rest), _) if rest.trim().is_empty() || rest.starts_with(' ') => {
+                    parts.push(format!("{rest}\n"));
+                }
+                (_, Some(last)) => {
+                    last.push_str(line);
+                    last.push('\n');
+                }
+                (_, None) => {}
             }
-            (_, Some(last)) => {
-                last.push_str(line);
-                last.push('\n');
+        }
+        let mut documents = Vec::new();
+        for (i, part) in parts.iter().enumerate() {
+            let content = serde_saphyr::from_str::<Option<Written>>(&spaced(part));
+            let content = content.map(|w| w.map_or(Datum::Null, |w| w.0)).map_err(|e| e.to_string());
+            if content != Ok(Datum::Null) {
+                let name = content.as_ref().ok().and_then(name_of).unwrap_or_default();
+                documents.push(Document { title: format!("{title} #{}{name}", i + 1), content });
             }
-            (_, None) => {}
         }
+        documents
     }
-    let mut documents = Vec::new();
-    for (i, part) in parts.iter().enumerate() {
-        let content = serde_saphyr::from_str::<Option<Written>>(&spaced(part));
-        let content = content.map(|w| w.map_or(Datum::Null, |w| w.0)).map_err(|e| e.to_string());
-        if content != Ok(Datum::Null) {
-            let name = content.as_ref().ok().and_then(name_of).unwrap_or_default();
-            documents.push(Document { title: format!("{title} #{}{name}", i + 1), content });
-        }
-    }
-    documents
 }
 
 fn name_of(content: &Datum) -> Option<String> {

@@ -25,12 +25,18 @@ enum Fail {
     Error,
     /// It panics, which fails the pipeline too
     Panic,
+    /// It panics, and not with a text
+    Odd,
     /// The pipeline is wrong: it does not even start
     Build,
+    /// The function that builds the pipeline panics
+    BuildPanic,
     /// It comes out on an output of its own, with its error
     Aside,
     /// It fails the first time only, and is tried again where `--retries` says so
     Once,
+    /// It fails whenever it is tried
+    Always,
     /// Nothing fails, but every number waits for a line of input: interrupt it once to cancel, twice to end it at once
     Wait,
 }
@@ -40,6 +46,11 @@ fn build(p: &Pipeline, options: &Options) {
     let numbers = match options.fail {
         Fail::Error => lines.map_cx("Parse", |line, _| Ok(line.parse::<i64>()?)),
         Fail::Panic => lines.map("Parse", |line| line.parse::<i64>().expect("a number")),
+        Fail::Odd => lines.map("Parse", |line| match line.parse::<i64>() {
+            Ok(n) => n,
+            Err(e) => std::panic::panic_any(e),
+        }),
+        Fail::BuildPanic => panic!("no pipeline today"),
         Fail::Build => {
             // Two transforms of one name: the error shows both lines.
             lines.map("Parse", |_| 0_i64);
@@ -50,6 +61,9 @@ fn build(p: &Pipeline, options: &Options) {
             bad.map("PrintBad", |bad| println!("bad: {} ({})", bad.element, bad.error));
             numbers
         }
+        Fail::Always => lines.map_cx("Parse", |line, _| {
+            line.parse::<i64>().map_err(|_| DoFnError::msg("the service is busy").retryable())
+        }),
         Fail::Once => lines.map_cx("Parse", |line, cx| flaky(&line, cx.options()?)),
         Fail::Wait => lines.map_cx("Parse", |line, _| patient(&line)),
     };

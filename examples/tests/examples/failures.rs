@@ -60,6 +60,59 @@ fn a_panic_is_told_once_and_with_its_place() {
 }
 
 #[test]
+fn a_panic_without_a_text_has_a_place_too() {
+    for runner in ["--runner=direct", "--runner=threaded"] {
+        let ran = failures(&["--fail=odd", runner]);
+        assert_one_error(&ran, 1, &["`Parse`", "no text", "the panic was at examples/src/bin/failures.rs:"]);
+        assert!(!ran.stderr.contains("thread '"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_panic_while_the_pipeline_is_built_is_an_error_too() {
+    let ran = failures(&["--fail=build-panic"]);
+    assert_one_error(
+        &ran,
+        1,
+        &[
+            "could not be built",
+            "panicked: no pipeline today",
+            "the panic was at examples/src/bin/failures.rs:",
+        ],
+    );
+    assert!(!ran.stderr.contains("thread '"), "{}", ran.stderr);
+}
+
+#[test]
+fn retries_that_are_used_up_are_told() {
+    for runner in ["--runner=direct", "--runner=threaded"] {
+        let ran = failures(&["--fail=always", runner, "--retries=2"]);
+        assert_one_error(&ran, 1, &["the service is busy", "it was tried 3 times: --retries=2 is used up"]);
+        let ran = failures(&["--fail=always", runner]);
+        assert_one_error(&ran, 1, &["the service is busy", "marked as retryable and retries are off"]);
+    }
+    let ran = failures(&["--fail=always", "--runner=direct", "--retries=1", "--seed=4"]);
+    assert_one_error(&ran, 1, &["--retries=1 is used up", "--seed=4"]);
+}
+
+#[test]
+fn numbers_that_are_none_say_what_is_wanted() {
+    let cases = [
+        ("--parallelism=0", "whole number from 1"),
+        ("--parallelism=-1", "whole number from 1"),
+        ("--parallelism=all", "whole number from 1"),
+        ("--seed=abc", "it is no seed: write a whole number"),
+        ("--seed=-1", "it is no seed"),
+        ("--retries=-1", "from 0 (never)"),
+    ];
+    for (option, wanted) in cases {
+        let (name, value) = option.split_once('=').unwrap();
+        assert_one_error(&failures(&[option]), 2, &[wanted, name, &format!("'{value}'")]);
+        assert_one_error(&failures(&[name, value]), 2, &[wanted, name, &format!("'{value}'")]);
+    }
+}
+
+#[test]
 fn a_wrong_pipeline_does_not_start() {
     assert_one_error(
         &failures(&["--fail=build"]),

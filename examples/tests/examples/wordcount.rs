@@ -172,6 +172,19 @@ fn a_full_disk_is_one_error_and_no_output() {
 }
 
 #[test]
+fn an_output_without_a_name_is_one_error() {
+    let dir = directory("nameless");
+    for output in ["", &format!("{}/", dir.display())] {
+        let ran = run(WORDCOUNT, &["--input=x", "--output", output]);
+        assert_failed(
+            &ran,
+            &dir,
+            &["cannot be built", "`Write`", "wordcount.rs:", "the prefix of its files"],
+        );
+    }
+}
+
+#[test]
 fn input_and_output_must_be_given() {
     let ran = run(WORDCOUNT, &["--input=x"]);
     assert_eq!(ran.code, Some(2));

@@ -150,9 +150,11 @@ impl<'a, O: Element> Emitter<'a, O> {
         if self.columns != Columns::All {
             let times = matches!((&meta.windows, &meta.times), (Windows::Const(_), Column::Each(_)));
             let settled = matches!((&meta.windows, &meta.times), (Windows::Const(_), Column::Const(_)));
+            // Windows that followed from the input's timestamps differ from row to row: the first row's is not all's.
+            let follow = matches!(self.row.meta.windows, Windows::Fixed(_));
             self.columns = match self.columns {
                 Columns::Settled if settled => Columns::Settled,
-                _ if times => Columns::Times,
+                _ if times && !follow => Columns::Times,
                 _ => Columns::All,
             };
         }

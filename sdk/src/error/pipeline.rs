@@ -125,6 +125,9 @@ pub enum ErrorKind {
     Cancelled,
 }
 
+/// What is said of a panic that carried something else than text.
+const NO_TEXT: &str = "a panic whose payload is no text";
+
 /// Why a run failed: transform, phase, cause and what to do about it. Cheap to clone.
 #[derive(Clone)]
 pub struct PipelineError(Arc<Inner>);
@@ -133,9 +136,9 @@ struct Inner {
     kind: ErrorKind,
     step: Option<Step>,
     phase: Option<Phase>,
-    cause: Box<dyn Error + Send + Sync>,
+    cause: Arc<dyn Error + Send + Sync>,
     retryable: bool,
-    note: Option<String>,
+    notes: Vec<String>,
 }
 
 impl PipelineError {
@@ -155,7 +158,7 @@ impl PipelineError {
             .downcast_ref::<&'static str>()
             .map(|s| (*s).to_owned())
             .or_else(|| payload.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "a panic whose payload is no text".to_owned());
+            .unwrap_or_else(|| NO_TEXT.to_owned());
         Self::make(ErrorKind::Panic, step, phase, format!("panicked: {text}").into(), false)
     }
 
@@ -177,13 +180,31 @@ impl PipelineError {
     /// The same error with one more line, such as the seed that repeats it.
     #[must_use]
     pub fn with_note(self, note: impl Into<String>) -> PipelineError {
-        let (kind, step, phase, retryable) =
-            (self.0.kind, self.0.step.clone(), self.0.phase, self.0.retryable);
-        let cause: Box<dyn Error + Send + Sync> = match Arc::try_unwrap(self.0) {
-            Ok(inner) => inner.cause,
-            Err(shared) => shared.cause.to_string().into(),
-        };
-        PipelineError(Arc::new(Inner { kind, step, phase, cause, retryable, note: Some(note.into()) }))
+        let Inner { kind, step, phase, cause, retryable, notes } = &*self.0;
+        let notes = notes.iter().cloned().chain([note.into()]).collect();
+        let (step, cause) = (step.clone(), Arc::clone(cause));
+        PipelineError(Arc::new(Inner {
+            kind: *kind,
+            step,
+            phase: *phase,
+            cause,
+            retryable: *retryable,
+            notes,
+        }))
+    }
+
+    /// The same error with a line on how often its bundle was tried, when it is one that is tried again. For runners,
+    /// whose run was started with `retries`.
+    #[must_use]
+    pub fn after_retries(self, retries: u32) -> PipelineError {
+        let outside = matches!(self.phase(), Some(Phase::Teardown | Phase::Finalize));
+        match retries {
+            _ if !self.is_retryable() || outside => self,
+            0 => self.with_note(
+                "the error is marked as retryable and retries are off: with --retries=N its bundle is tried again",
+            ),
+            n => self.with_note(format!("it was tried {} times: --retries={n} is used up", u64::from(n) + 1)),
+        }
     }
 
     fn make(
@@ -193,7 +214,14 @@ impl PipelineError {
         cause: Box<dyn Error + Send + Sync>,
         retryable: bool,
     ) -> PipelineError {
-        PipelineError(Arc::new(Inner { kind, step, phase, cause, retryable, note: None }))
+        PipelineError(Arc::new(Inner {
+            kind,
+            step,
+            phase,
+            cause: cause.into(),
+            retryable,
+            notes: Vec::new(),
+        }))
     }
 
     /// Which of the ways to fail it was.
@@ -236,10 +264,7 @@ impl fmt::Display for PipelineError {
             _ => {}
         }
         write_chain(f, &*self.0.cause)?;
-        if let Some(note) = &self.0.note {
-            write!(f, "\n  {note}")?;
-        }
-        Ok(())
+        self.0.notes.iter().try_for_each(|note| write!(f, "\n  {note}"))
     }
 }
 
@@ -252,5 +277,35 @@ impl fmt::Debug for PipelineError {
 impl Error for PipelineError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&*self.0.cause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn busy() -> PipelineError {
+        let cause = DoFnError::from("x".parse::<i32>().unwrap_err()).retryable();
+        PipelineError::user(Step::new("Ask", Location::caller()), Phase::Process, cause)
+    }
+
+    #[test]
+    fn notes_add_up_and_the_cause_stays_what_it_is() {
+        let error = busy();
+        let kept = error.clone();
+        let noted = error.with_note("one").with_note("two");
+        assert!(noted.to_string().ends_with("invalid digit found in string\n  one\n  two"), "{noted}");
+        for error in [kept, noted] {
+            assert!(error.cause().is::<std::num::ParseIntError>() && error.is_retryable());
+        }
+    }
+
+    #[test]
+    fn how_often_it_was_tried_is_told_of_what_is_tried_again() {
+        assert!(busy().after_retries(2).to_string().contains("it was tried 3 times: --retries=2"));
+        assert!(busy().after_retries(0).to_string().contains("with --retries=N"));
+        let error = PipelineError::runner("no");
+        assert_eq!(error.clone().after_retries(2).to_string(), error.to_string());
     }
 }

@@ -56,6 +56,12 @@ impl<'a> TimerContext<'a> {
         }
     }
 
+    /// Processing time, by the run's clock. When the input is over, processing-time timers that are pending fire without
+    /// waiting for it: it is then the time that the timer was set to.
+    pub fn now(&self) -> Timestamp {
+        self.bundle.now().max(self.rules.now.get())
+    }
+
     /// Whose time the timer goes by. In `on_window_expiration`, event time.
     pub fn time_domain(&self) -> TimeDomain {
         match self.call {

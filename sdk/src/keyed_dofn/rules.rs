@@ -9,7 +9,8 @@ use crate::{Duration, Timestamp, dofn::StepScope, state::TimerScope, window::Win
 pub(crate) struct TimerRules {
     pub(crate) lateness: Duration,
     pub(crate) skew: Duration,
-    pub(crate) now: Timestamp,
+    /// Processing time: when the bundle began, or that of a timer that fires ahead of its time, since the input is over.
+    pub(crate) now: Cell<Timestamp>,
     /// The number of the next timer that is set.
     pub(crate) order: Cell<u64>,
 }
@@ -36,7 +37,7 @@ impl TimerRules {
             timestamp,
             skew: self.skew,
             watermark: scope.cx.watermark,
-            now: self.now,
+            now: self.now.get(),
             order: &self.order,
         }
     }

@@ -168,7 +168,17 @@ impl<T: Element> PCollection<T> {
         self.pipeline.output_with(node, self.windowing(), self.is_bounded(), coder)
     }
 
-    /// The elements of this collection and of `others`, which must be in the same windows.
+    /// The elements of this collection and of `others`, which must be in the same windows. Several collections without
+    /// a first one are flattened by [`Pipeline::flatten`].
+    ///
+    /// ```
+    /// # let p = purlin_sdk::Pipeline::new();
+    /// let (a, b) = (p.create("A", [1, 2]), p.create("B", [3]));
+    /// let all = a.flatten_with("All", [b]);
+    /// ```
+    #[doc(alias = "union")]
+    #[doc(alias = "concat")]
+    #[doc(alias = "merge")]
     #[track_caller]
     pub fn flatten_with(
         &self,

@@ -178,6 +178,7 @@ impl<K: Element, V: Element> PCollection<(K, V)> {
                 ),
             );
         }
+        compare_keys::<D>(self.coder_slot());
         let declared = par_do.declared(pipeline, &step);
         let KeyedParDo { dofn, views, tags, late, time_sorted, .. } = par_do;
         let coder = CoderSlot::default_of_type();
@@ -197,4 +198,9 @@ impl<K: Element, V: Element> PCollection<(K, V)> {
         let node = pipeline.add_node(NewNode { step: step.clone(), inputs, views, op, payload });
         outputs_of(self, step, node, coder, tags, self.is_bounded())
     }
+}
+
+/// What `D` asks of its keys, the collection's methods do not know of theirs.
+fn compare_keys<D: KeyedDoFn>(elements: &CoderSlot<(D::Key, D::Value)>) {
+    elements.compare(|a, b| a.0 == b.0);
 }

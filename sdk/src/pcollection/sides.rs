@@ -78,6 +78,7 @@ impl<K: Element, V: Element> PCollection<(K, V)> {
     where
         K: Key,
     {
+        self.coder_slot().compare(|a, b| a.0 == b.0);
         self.view_at(name, Location::caller(), views::AsMap)
     }
 
@@ -87,6 +88,7 @@ impl<K: Element, V: Element> PCollection<(K, V)> {
     where
         K: Key,
     {
+        self.coder_slot().compare(|a, b| a.0 == b.0);
         self.view_at(name, Location::caller(), views::AsMultimap)
     }
 }

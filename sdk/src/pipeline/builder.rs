@@ -103,11 +103,7 @@ impl Builder {
 
     /// Keeps `what` for the composite that is being expanded, and gives the one that has it already.
     pub(crate) fn claim(&mut self, what: String, site: &'static Location<'static>) -> (Step, Option<Step>) {
-        let (path, site) = match self.scopes.last() {
-            Some(scope) => (scope.path.as_str(), scope.site.unwrap_or(site)),
-            None => ("", site),
-        };
-        let step = Step::new(path, site);
+        let step = self.scope(site);
         match self.claims.entry(what) {
             Entry::Occupied(taken) => (step, Some(taken.get().clone())),
             Entry::Vacant(free) => {
@@ -161,6 +157,14 @@ impl Builder {
     pub(crate) fn step_of(&self, id: CollectionId) -> Option<Step> {
         let producer = self.collections.get(id.0)?.producer;
         self.nodes.get(producer.0).map(|n| n.step.clone())
+    }
+
+    /// The composite that is being expanded; where there is none, the pipeline at `site`.
+    pub(crate) fn scope(&self, site: &'static Location<'static>) -> Step {
+        match self.scopes.last().map(|scope| (&scope.path, scope.site)) {
+            Some((path, Some(site))) => Step::new(path.as_str(), site),
+            _ => Step::new("the pipeline", site),
+        }
     }
 
     /// The graph, or everything that is wrong with it.

@@ -156,6 +156,43 @@ impl Pipeline {
         runner.run(self.build()?)
     }
 
+    /// Says that the transform that is being expanded cannot be built, and why: for transforms of your own, whose
+    /// settings cannot all be checked by their types. The error is told with the others when the pipeline is to run, with
+    /// the transform's path and the source line that applied it. Building goes on, so `expand` still returns what it
+    /// would.
+    ///
+    /// `reason` says what is wrong and the way out. Outside of any composite transform the error is the pipeline's own:
+    /// for options that cannot be.
+    ///
+    /// ```
+    /// use purlin_sdk::{PCollection, PTransform, Pipeline};
+    ///
+    /// struct Every(usize);
+    ///
+    /// impl PTransform<PCollection<String>> for Every {
+    ///     type Out = PCollection<String>;
+    ///     fn expand(self, lines: PCollection<String>) -> PCollection<String> {
+    ///         if self.0 == 0 {
+    ///             lines.pipeline().build_error("it takes every 0th line, which is none; give it 1 or more");
+    ///         }
+    ///         let n = self.0.max(1);
+    ///         lines.filter("Take", move |line| line.len() % n == 0)
+    ///     }
+    /// }
+    ///
+    /// let p = Pipeline::new();
+    /// p.create("Lines", ["to be".to_owned()]).apply("Some", Every(0));
+    /// let errors = p.build().unwrap_err();
+    /// let error = errors.iter().next().unwrap();
+    /// assert_eq!((error.step().path(), error.step().site().file()), ("Some", file!()));
+    /// assert!(error.message().contains("every 0th line"));
+    /// ```
+    #[track_caller]
+    pub fn build_error(&self, reason: impl Into<String>) {
+        let step = self.0.borrow().scope(Location::caller());
+        self.error(&step, reason);
+    }
+
     pub(crate) fn composite_at<R>(
         &self,
         name: &str,

@@ -44,12 +44,15 @@ pub struct TestStreams {
     errors: Vec<String>,
 }
 
+/// Adds a part to the pipeline and gives its collection, type-erased.
+type AddPart = fn(Box<dyn Any + Send>, &Pipeline, Step, bool) -> Option<Box<dyn Any>>;
+
 struct Stream {
     name: &'static str,
     /// A `Part` of the tag's type.
     part: Box<dyn Any + Send>,
     advance: fn(&mut dyn Any, usize, Option<Timestamp>) -> Result<(), String>,
-    add: fn(Box<dyn Any + Send>, &Pipeline, Step, bool) -> Option<Box<dyn Any>>,
+    add: AddPart,
 }
 
 /// Moves the watermark of a part, or ends it.

@@ -1,11 +1,15 @@
 //! A point in event time or processing time.
 
+mod parse;
+
 use std::{
     fmt,
     ops::{Add, Sub},
 };
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+
+pub use parse::ParseTimestampError;
 
 use super::Duration;
 
@@ -99,8 +103,8 @@ impl fmt::Display for Timestamp {
             Timestamp::GLOBAL_WINDOW_MAX => f.write_str("end-of-global-window"),
             Timestamp(ms) => match jiff::Timestamp::from_millisecond(ms) {
                 Ok(t) => write!(f, "{t}"),
-                Err(_) if ms < 0 => f.write_str("before year -9999"),
-                Err(_) => f.write_str("after year 9999"),
+                // Outside of the years -9999 to 9999, for which RFC 3339 has no words.
+                Err(_) => write!(f, "{ms}ms"),
             },
         }
     }

@@ -8,7 +8,7 @@ use purlin_sdk::{
 };
 
 use super::{
-    schedule::Schedule,
+    schedule::{Schedule, problem},
     source::{Numbers, Stamp, TimestampFn, Work},
 };
 
@@ -57,7 +57,7 @@ impl GenerateSequence {
     }
 
     /// At most `numbers` in each `period`, evenly spread from the start of the run on. After a delay, what is due is
-    /// made up for at once. A rate of nothing, or a period that is not above zero, fails the run.
+    /// made up for at once. A rate of nothing, or a period that is not above zero, is a build error.
     pub fn rate(mut self, numbers: u64, period: Duration) -> GenerateSequence {
         self.rate = Some((numbers, period));
         self
@@ -91,6 +91,9 @@ impl PTransform<Pipeline> for GenerateSequence {
     type Out = PCollection<i64>;
 
     fn expand(self, pipeline: Pipeline) -> PCollection<i64> {
+        if let Some(problem) = self.rate.and_then(|(numbers, period)| problem(numbers, period)) {
+            pipeline.build_error(problem);
+        }
         let ends = self.to.is_some() || self.max_read_time.is_some();
         let stamp = match &self.timestamp_fn {
             Some(f) => Stamp::Given(f.clone()),

@@ -7,7 +7,7 @@ use purlin_sdk::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    schedule::Schedule,
+    schedule::{Schedule, problem},
     source::{Numbers, Stamp, Work},
 };
 
@@ -61,8 +61,8 @@ pub struct PeriodicImpulse {
 }
 
 impl PeriodicImpulse {
-    /// A time every `interval`, from the start of the run on, without an end. An interval that is not above zero fails
-    /// the run.
+    /// A time every `interval`, from the start of the run on, without an end. An interval that is not above zero is a
+    /// build error.
     pub fn every(interval: Duration) -> PeriodicImpulse {
         PeriodicImpulse { every: interval, first: None, until: None }
     }
@@ -85,6 +85,9 @@ impl PTransform<Pipeline> for PeriodicImpulse {
 
     fn expand(self, pipeline: Pipeline) -> PCollection<Timestamp> {
         let PeriodicImpulse { every, first, until } = self;
+        if let Some(problem) = problem(1, every) {
+            pipeline.build_error(problem);
+        }
         let work = pipeline.impulse("Impulse").map_cx("Start", move |_, cx| {
             Ok(Span { first: first.unwrap_or_else(|| cx.now()), until, every }.work())
         });

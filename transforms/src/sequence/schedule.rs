@@ -12,19 +12,15 @@ pub(super) struct Schedule {
     pub(super) period: Duration,
 }
 
-impl Schedule {
-    /// What is wrong with it, if anything.
-    pub(super) fn refuse(&self) -> Option<String> {
-        if self.period <= Duration::ZERO {
-            return Some(format!(
-                "a period of {} is not above zero; give it one of 1ms or more",
-                self.period
-            ));
-        }
-        (self.per_period == 0)
-            .then(|| "a rate of no numbers at all gives nothing; give it one or more".to_owned())
+/// What is wrong with `per_period` numbers in each `period`, if anything.
+pub(super) fn problem(per_period: u64, period: Duration) -> Option<String> {
+    if period <= Duration::ZERO {
+        return Some(format!("a period of {period} is not above zero; give it one of 1ms or more"));
     }
+    (per_period == 0).then(|| "a rate of no numbers at all gives nothing; give it one or more".to_owned())
+}
 
+impl Schedule {
     /// When `number` is due, to the millisecond before.
     pub(super) fn due(&self, number: i64) -> Timestamp {
         let steps = i128::from(number) - i128::from(self.first);

@@ -8,7 +8,7 @@ use purlin_sdk::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::schedule::Schedule;
+use super::schedule::{Schedule, problem};
 use crate::offsets::Offsets;
 
 /// Numbers between two looks at the clock.
@@ -117,7 +117,7 @@ impl SplittableDoFn for Numbers {
     }
 
     fn initial_restriction(&self, work: &Work, _: &SdfContext<'_>) -> Result<OffsetRange> {
-        match work.schedule.and_then(|schedule| schedule.refuse()) {
+        match work.schedule.and_then(|schedule| problem(schedule.per_period, schedule.period)) {
             Some(reason) => Err(DoFnError::msg(reason)),
             None => Ok(work.numbers),
         }

@@ -1,7 +1,9 @@
 //! The steps of batch scenarios.
 
 use purlin_sdk::{DoFnError, PCollection, Partition};
-use purlin_transforms::{Count, Distinct, KvSwap, Latest, Mean, Sum, Top, Values};
+use purlin_transforms::{
+    ApproximateQuantiles, Count, Distinct, GroupIntoBatches, KvSwap, Latest, Mean, Sum, ToString, Top, Values,
+};
 
 use super::{Pairs, programs, shapes, text::Part};
 use crate::golden::{datum::Datum, record::Recorder};
@@ -74,6 +76,11 @@ fn list(values: Vec<Datum>) -> Datum {
     Datum::List(values)
 }
 
+/// Text without quotes.
+fn plain(value: &Datum) -> String {
+    value.as_text().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 fn of_pairs(name: &str, op: &str, args: &[String], pc: &Pairs, recorder: &Recorder) -> Result<Flow, String> {
     let numbers = || ints(&format!("{name} numbers"), pc);
     Ok(match op {
@@ -91,7 +98,15 @@ fn of_pairs(name: &str, op: &str, args: &[String], pc: &Pairs, recorder: &Record
         "latest_per_key" => Flow::Pairs(pc.apply(name, Latest::per_key())),
         "top_per_key" => shown(name, &pc.apply(name, Top::largest_per_key(number(args)?)), list),
         "smallest_per_key" => shown(name, &pc.apply(name, Top::smallest_per_key(number(args)?)), list),
+        "group_into_batches" => {
+            let batches = pc.apply(name, GroupIntoBatches::of_size(number(args)?));
+            shown(name, &batches, |batch| Datum::Int(batch.len() as i64))
+        }
         "kv_swap" => Flow::Pairs(pc.apply(name, KvSwap)),
+        "to_string_kvs" => {
+            let plain = pc.map(&format!("{name} plain"), |(key, value)| (plain(&key), plain(&value)));
+            Flow::Values(plain.apply(name, ToString::kvs()).map(&format!("{name} shown"), Datum::Text))
+        }
         "partition" => {
             let n = number(args)?;
             let parts = i64::try_from(n).map_err(|e| e.to_string())?;
@@ -118,6 +133,16 @@ fn of_values(name: &str, op: &str, args: &[String], pc: &PCollection<Datum>) -> 
         ("sum_globally", []) => shown(numbers().apply(name, Sum::globally())),
         ("sum_globally", ["without_defaults"]) => {
             shown(numbers().apply(name, Sum::globally().without_defaults()))
+        }
+        ("approximate_quantiles", [n]) => {
+            let n = n.parse().map_err(|_| format!("`{n}` is no number of quantiles"))?;
+            let quantiles = ApproximateQuantiles::globally(n);
+            // Only the global window has quantiles of nothing.
+            let quantiles = match pc.windowing().window_fn.is_global() {
+                true => pc.apply(name, quantiles),
+                false => pc.apply(name, quantiles.without_defaults()),
+            };
+            Flow::Values(quantiles.map(&format!("{name} shown"), list))
         }
         ("reshuffle", []) => Flow::Values(pc.reshuffle(name)),
         ("record", []) => Flow::Values(pc.clone()),

@@ -73,10 +73,12 @@ impl<A> Pane<A> {
         self.panes > 0
     }
 
-    /// What the next pane is called.
-    pub(super) fn next_pane(&self, marks: &Marks, is_last: bool) -> PaneInfo {
+    /// What the next pane is called. On time is the first one that the window's end brings about; what late data bring
+    /// about afterwards is late, also when the end brought nothing.
+    pub(super) fn next_pane(&self, marks: &Marks, is_last: bool, at_expiry: bool) -> PaneInfo {
         let end = self.window.max_timestamp();
-        let timing = if self.on_time_panes > 0 || end < marks.output {
+        let end_was_seen = end < marks.input && end < self.due && !at_expiry;
+        let timing = if self.on_time_panes > 0 || end < marks.output || end_was_seen {
             PaneTiming::Late
         } else if marks.input <= end {
             PaneTiming::Early

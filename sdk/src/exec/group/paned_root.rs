@@ -255,7 +255,7 @@ impl<K: Key, F: Fold> PanedRoot<K, F> {
         at_expiry: bool,
         down: &mut Downstream<'_>,
     ) -> KernelResult {
-        let info = pane.next_pane(marks, is_last);
+        let info = pane.next_pane(marks, is_last, at_expiry);
         if pane.fresh == 0 && !self.wants_empty(key, pane, info, at_expiry) {
             if is_last {
                 pane.acc = None;

@@ -106,7 +106,13 @@ impl<K: Key, F: Fold> WindowTable<K, F> {
         pairs.for_each(|(_, v)| fold.add(acc, v));
     }
 
-    fn note_time(&mut self, key: &K, ts: Timestamp) {
+    /// Takes in the timestamp of an element. One that is behind the watermark has no say: alone it gives its group the
+    /// window's last timestamp.
+    fn note_time(&mut self, key: &K, ts: Timestamp, watermark: Timestamp, end: Timestamp) {
+        if ts < watermark {
+            self.hold = self.hold.min(end);
+            return;
+        }
         self.hold = self.hold.min(ts);
         match self.times.get_mut(key) {
             Some(t) => *t = self.combiner.combine(*t, ts),
@@ -193,7 +199,7 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
                     open.table.add_all(fold, values.drain(..));
                 } else {
                     for (i, (k, v)) in values.drain(..).enumerate() {
-                        open.table.note_time(&k, meta.times.get(i));
+                        open.table.note_time(&k, meta.times.get(i), watermark, w.result_timestamp());
                         open.table.add(fold, k, v);
                     }
                 }
@@ -210,7 +216,7 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
                     };
                     let open = &mut self.open[at];
                     if !plain {
-                        open.table.note_time(&k, ts);
+                        open.table.note_time(&k, ts, watermark, open.window.result_timestamp());
                     }
                     open.table.add(&self.fold, k, v);
                 }
@@ -275,7 +281,7 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
             let open = &mut self.open[i];
             match self.combiner {
                 TimestampCombiner::EndOfWindow => open.table.hold = window.result_timestamp(),
-                _ => open.table.note_time(&k, row.time()),
+                _ => open.table.note_time(&k, row.time(), watermark, window.result_timestamp()),
             }
             open.table.add(&self.fold, k, v);
         }

@@ -21,6 +21,9 @@ use crate::{
 /// How often the timers of a key may fire without time going on: more is a loop without an end.
 const MOST_FIRINGS: u32 = 1_000_000;
 
+/// How many processing-time timers of a key and window fire that were set when the input was over already.
+const MOST_REMAINING: usize = 1_000;
+
 /// A bundle at work.
 pub(super) struct Bundle<'b, D: KeyedDoFn> {
     pub(super) root: &'b mut StatefulRoot<D>,
@@ -101,7 +104,12 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
                 self.waiting_element(down)?;
             } else if event.is_some() {
                 self.fire_first(TimeDomain::Event, down)?;
-            } else if self.store.timers.next(TimeDomain::Processing).is_some_and(|at| at <= self.rules.now) {
+            } else if self
+                .store
+                .timers
+                .next(TimeDomain::Processing)
+                .is_some_and(|at| at <= self.rules.now.get())
+            {
                 self.fire_first(TimeDomain::Processing, down)?;
             } else {
                 return Ok(());
@@ -223,28 +231,88 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
         Ok(())
     }
 
-    /// Fires processing-time timers that are pending still, each for the last time, with the event-time timers that
-    /// they set.
+    /// Fires processing-time timers that are pending still, in order, with the event-time timers that they set.
     fn last_timers(&mut self, n: usize, down: &mut Downstream<'_>) -> KernelResult {
+        let now = self.rules.now.get();
+        let done = if self.watermark == Timestamp::MAX {
+            self.remaining_timers(n, down)
+        } else {
+            self.each_for_the_last_time(n, down)
+        };
+        self.rules.now.set(now);
+        done
+    }
+
+    /// The window ends while time goes on: what sets itself again would go on in a window that is gone.
+    fn each_for_the_last_time(&mut self, n: usize, down: &mut Downstream<'_>) -> KernelResult {
         let mut fired = HashSet::new();
         loop {
             let mut pending = self.store.pending(n);
-            pending.retain(|owner| !fired.contains(owner));
+            pending.retain(|(_, owner)| !fired.contains(owner));
             if pending.is_empty() {
                 return Ok(());
             }
-            for owner in pending {
-                let mut changed = self.fire(&owner, down)?;
+            for (_, owner) in pending {
+                let changed = self.fire_with_what_it_sets(&owner, down)?;
                 fired.insert(owner);
-                while self.next_event_timer().is_some() {
-                    self.fire_first(TimeDomain::Event, down)?;
-                    changed = true;
-                }
                 if changed {
                     break;
                 }
             }
         }
+    }
+
+    /// The input is over, and nobody waits for the clock any more: it is as if it moved on to each of the timers, also
+    /// to those that timers set again, up to a number of them.
+    fn remaining_timers(&mut self, n: usize, down: &mut Downstream<'_>) -> KernelResult {
+        let now = self.rules.now.get();
+        let mut left: Option<usize> = None;
+        loop {
+            let pending = self.store.pending(n);
+            // What was set before the input was over fires in any case.
+            let left = left.get_or_insert(pending.len() + MOST_REMAINING);
+            if pending.is_empty() {
+                return Ok(());
+            }
+            for (at, owner) in pending {
+                if down.cx().control.is_cancelled() {
+                    return Err(PipelineError::cancelled());
+                }
+                if *left == 0 {
+                    self.warn_of_remaining(n, at, &owner);
+                    return Ok(());
+                }
+                *left -= 1;
+                self.rules.now.set(at.max(now));
+                if self.fire_with_what_it_sets(&owner, down)? {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn fire_with_what_it_sets(
+        &mut self,
+        owner: &Owner,
+        down: &mut Downstream<'_>,
+    ) -> Result<bool, PipelineError> {
+        let mut changed = self.fire(owner, down)?;
+        while self.next_event_timer().is_some() {
+            self.fire_first(TimeDomain::Event, down)?;
+            changed = true;
+        }
+        Ok(changed)
+    }
+
+    fn warn_of_remaining(&self, n: usize, at: Timestamp, owner: &Owner) {
+        let name = D::State::name_timer(owner.number, &owner.tag);
+        let window = self.store.slots.get(n).map(|slot| slot.window.to_string()).unwrap_or_default();
+        tracing::warn!(
+            transform = self.root.step.path(),
+            "the input is over, and processing-time timers of one key in {window} set each other still, after \
+             {MOST_REMAINING} firings: the rest is dropped, the next one being {name:?} at {at}. Do not set them again \
+             when there is nothing left to do"
+        );
     }
 
     fn window_expiration(&mut self, n: usize, down: &mut Downstream<'_>) -> KernelResult {

@@ -59,7 +59,7 @@ impl<D: KeyedDoFn> StatefulRoot<D> {
         let rules = TimerRules {
             lateness: store.keeping.lateness,
             skew: self.dofn.allowed_timestamp_skew(),
-            now: cx.now,
+            now: Cell::new(cx.now),
             order: Cell::new(store.order),
         };
         let watermark = cx.watermark.unwrap_or(Timestamp::MIN);

@@ -184,8 +184,8 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
         Some((turn.timestamp, waiting))
     }
 
-    /// The processing-time timers of a slot, in the order in which they fire.
-    pub(super) fn pending(&mut self, n: usize) -> Vec<Owner> {
+    /// The processing-time timers of a slot with their times, in the order in which they fire.
+    pub(super) fn pending(&mut self, n: usize) -> Vec<(Timestamp, Owner)> {
         let mut pending = Vec::new();
         if let Some(slot) = self.slots.get_mut(n) {
             slot.state.for_each_timer(&mut |number, cell| {
@@ -197,7 +197,7 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
             });
         }
         pending.sort_by_key(|(turn, _)| *turn);
-        pending.into_iter().map(|(_, owner)| owner).collect()
+        pending.into_iter().map(|((fire, _), owner)| (fire, owner)).collect()
     }
 
     /// A slot whose window has expired.

@@ -83,6 +83,23 @@ impl Compression {
         }
     }
 
+    /// What is wrong with it in this build, if the format's feature was left out.
+    pub(crate) fn problem(self) -> Option<String> {
+        let built_in = match self {
+            Compression::Auto | Compression::None => true,
+            Compression::Gzip => cfg!(feature = "gzip"),
+            Compression::Zstd => cfg!(feature = "zstd"),
+            Compression::Bzip2 => cfg!(feature = "bzip2"),
+        };
+        let name = self.name();
+        (!built_in).then(|| {
+            format!(
+                "its files are {name}, which this build leaves out; turn on the cargo feature `{name}` of \
+                 purlin-transforms"
+            )
+        })
+    }
+
     /// The error of a build without the format's feature.
     #[cfg(not(all(feature = "gzip", feature = "zstd", feature = "bzip2")))]
     pub(crate) fn left_out(self, path: &Path) -> super::FileError {

@@ -72,15 +72,26 @@ impl TextOptions {
     /// does it when it is built.
     ///
     /// # Errors
-    /// [`Options`](FileErrorKind::Options) for an empty delimiter.
+    /// [`Options`](FileErrorKind::Options) for an empty delimiter, and for a longest record of 0 bytes.
     pub fn validate(&self, path: &str) -> Result<(), FileError> {
-        if self.delimiter.as_ref().is_some_and(Vec::is_empty) {
-            let text = format!(
-                "the delimiter for `{path}` is empty, which would end a record everywhere; give it a byte, or None for lines"
-            );
-            return Err(FileError::new(FileErrorKind::Options, path, text));
+        match self.problem() {
+            Some(problem) => {
+                Err(FileError::new(FileErrorKind::Options, path, format!("cannot read `{path}`: {problem}")))
+            }
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// What is wrong with them, whatever is read.
+    pub(super) fn problem(&self) -> Option<&'static str> {
+        if self.delimiter.as_ref().is_some_and(Vec::is_empty) {
+            return Some(
+                "the delimiter is empty, which would end a record everywhere; give it a byte, or none for lines",
+            );
+        }
+        (self.max_record == 0).then_some(
+            "the longest record is one of 0 bytes, so that there could be nothing in any; give it 1 byte or more",
+        )
     }
 }
 

@@ -5,7 +5,7 @@ mod lines;
 mod match_files;
 mod paused;
 
-use std::{fmt, marker::PhantomData};
+use std::{fmt, marker::PhantomData, path::Path};
 
 use purlin_sdk::{PCollection, PTransform, Pipeline};
 
@@ -67,7 +67,7 @@ impl<S, F: RecordFormat> TextRead<S, F> {
         TextRead { source, options, format: PhantomData }
     }
 
-    /// What ends a record, byte for byte, instead of LF or CR LF. Not empty.
+    /// What ends a record, byte for byte, instead of LF or CR LF. An empty one is a build error.
     #[must_use]
     pub fn delimiter(mut self, delimiter: impl Into<Vec<u8>>) -> Self {
         self.options.delimiter = Some(delimiter.into());
@@ -95,7 +95,7 @@ impl<S, F: RecordFormat> TextRead<S, F> {
         self
     }
 
-    /// The longest record in bytes; a longer one fails the run.
+    /// The longest record in bytes; a longer one fails the run. 0 is a build error.
     #[must_use]
     pub fn max_record(mut self, bytes: usize) -> Self {
         self.options.max_record = bytes;
@@ -116,7 +116,14 @@ impl<S, F: RecordFormat> TextRead<S, F> {
         TextRead::new(self.source, self.options)
     }
 
-    fn read(options: TextOptions, patterns: &PCollection<String>) -> PCollection<F::Item> {
+    /// `compression` is what is known of that of the files.
+    fn read(
+        options: TextOptions,
+        compression: Compression,
+        patterns: &PCollection<String>,
+    ) -> PCollection<F::Item> {
+        let problems = [options.problem().map(str::to_owned), compression.problem()];
+        problems.into_iter().flatten().for_each(|problem| patterns.pipeline().build_error(problem));
         patterns
             .par_do("Match", MatchFiles::new(options.empty_match, options.compression))
             .reshuffle("Spread")
@@ -128,8 +135,14 @@ impl<F: RecordFormat> PTransform<Pipeline> for TextRead<Pattern, F> {
     type Out = PCollection<F::Item>;
 
     fn expand(self, pipeline: Pipeline) -> PCollection<F::Item> {
-        let patterns = pipeline.create("Pattern", [self.source.0]);
-        Self::read(self.options, &patterns)
+        let (pattern, options) = (self.source.0, self.options);
+        if pattern.is_empty() && options.empty_match != EmptyMatch::Allow {
+            pipeline.build_error("its pattern is empty and names no file; give it a path or a glob");
+        }
+        // What a pattern ends with, all of its files end with.
+        let compression = options.compression.resolve(Path::new(&pattern));
+        let patterns = pipeline.create("Pattern", [pattern]);
+        Self::read(options, compression, &patterns)
     }
 }
 
@@ -137,7 +150,8 @@ impl<F: RecordFormat> PTransform<PCollection<String>> for TextRead<Each, F> {
     type Out = PCollection<F::Item>;
 
     fn expand(self, patterns: PCollection<String>) -> PCollection<F::Item> {
-        Self::read(self.options, &patterns)
+        let compression = self.options.compression;
+        Self::read(self.options, compression, &patterns)
     }
 }
 

@@ -56,7 +56,7 @@ impl TextIo {
     }
 
     /// Writes each element as a line to files `PREFIX-00000-of-00004`. Applied to a collection of lines. See
-    /// [`TextWrite`].
+    /// [`TextWrite`]. A prefix that is empty or ends in `/` is a build error.
     pub fn write(prefix: impl Into<String>) -> TextWrite {
         TextWrite::new(prefix.into())
     }

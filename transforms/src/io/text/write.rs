@@ -10,7 +10,7 @@ mod publish;
 mod temp_path;
 mod write_parts;
 
-use std::path::Path;
+use std::path::{Path, is_separator};
 
 use purlin_sdk::{Combine, Element, Grouped, PCollection, PTransform};
 
@@ -36,6 +36,8 @@ use crate::io::files::{Compression, WriteOptions, shard_name};
 ///
 /// Which line goes to which shard, and in what order, is not specified; shards are of about the same length. Files of
 /// the same names that were there before are replaced; two writes of one pipeline to the same names are a build error.
+/// Files of an earlier run with another number of shards have other names and stay: remove them, or a pattern such as
+/// `PREFIX*` reads both sets.
 ///
 /// # All or nothing
 /// Lines go to hidden temporary files first, one a bundle and window, then those are copied together to shards, and only
@@ -43,7 +45,7 @@ use crate::io::files::{Compression, WriteOptions, shard_name};
 /// one after the other; should one fail, those before it are undone. So nothing is under the final names that is not
 /// whole, a bundle that is run again leaves no line twice, and a run that fails before has touched no final name.
 /// Temporary files are removed with the bundle or the run that they belong to. What is left of a run that was killed is
-/// found by [`clean_leftovers`](crate::io::files::clean_leftovers).
+/// found by [`clean_leftovers`](crate::io::files::clean_leftovers). Folders that a run created stay, also when it fails.
 ///
 /// # Memory
 /// Buffers only: no lines are gathered in memory, however many they are. (In merging windows, such as sessions, the
@@ -82,15 +84,15 @@ impl TextWrite {
         TextWrite { prefix, suffix: String::new(), shards: DEFAULT_SHARDS, options: WriteOptions::default() }
     }
 
-    /// What the names end with, such as `.txt` or `.txt.gz`; nothing unless it is given.
+    /// What the names end with, such as `.txt` or `.txt.gz`; nothing unless it is given. A folder in it is a build error.
     pub fn suffix(mut self, suffix: impl Into<String>) -> TextWrite {
         self.suffix = suffix.into();
         self
     }
 
-    /// How many files there are, for each window; 4 unless it is given. 0 counts as 1.
+    /// How many files there are, for each window; 4 unless it is given. 0 is a build error.
     pub fn shards(mut self, shards: u32) -> TextWrite {
-        self.shards = shards.max(1);
+        self.shards = shards;
         self
     }
 
@@ -124,8 +126,17 @@ impl PTransform<PCollection<String>> for TextWrite {
 
     fn expand(self, lines: PCollection<String>) -> PCollection<String> {
         let TextWrite { prefix, suffix, shards, mut options } = self;
+        if let Some(problem) = problem_of_names(&prefix, &suffix) {
+            lines.pipeline().build_error(problem);
+        }
+        if shards == 0 {
+            lines.pipeline().build_error("it writes to no files at all; give `shards` 1 or more");
+        }
         let example = shard_name(&prefix, &suffix, 0, shards as usize);
         options.compression = options.compression.resolve(Path::new(&example));
+        if let Some(problem) = options.compression.problem() {
+            lines.pipeline().build_error(problem);
+        }
         let base = format!("{prefix}{suffix}");
         lines.pipeline().claim(format!("files {}", place_of(&example)), |other| {
             format!(
@@ -142,6 +153,27 @@ impl PTransform<PCollection<String>> for TextWrite {
         one_per_window("GatherShards", &built)
             .par_do("Publish", Publish::new(Names::new(prefix, suffix, shards)))
     }
+}
+
+/// What is wrong with what the names of the files begin and end with.
+fn problem_of_names(prefix: &str, suffix: &str) -> Option<String> {
+    if prefix.is_empty() {
+        return Some(
+            "the prefix of its files is empty; say what their names begin with, with the folder, such as `out/counts`"
+                .to_owned(),
+        );
+    }
+    if prefix.ends_with(is_separator) {
+        return Some(format!(
+            "the prefix of its files, `{prefix}`, is a folder, and their names would begin with `-`; say what they \
+             begin with too, such as `{prefix}part`"
+        ));
+    }
+    suffix.contains(is_separator).then(|| {
+        format!(
+            "`{suffix}`, which its files are to end with, has a folder in it; folders belong into the prefix"
+        )
+    })
 }
 
 /// The lines in windows that no longer change.

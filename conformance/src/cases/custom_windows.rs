@@ -1,0 +1,150 @@
+//! Windows of a user's own: Beam's `testMergingCustomWindows`, `test_custom_merging_window`, `test_custom_window_type`.
+
+use purlin_sdk::{
+    Result, Runner, WindowInto,
+    window::{AssignContext, CustomWindow, MergedWindow, TimestampCombiner, Window, WindowFn},
+};
+
+use super::support::{Sum, at, collect, ms, secs, span, span_ms};
+
+/// Thirty seconds for what is called big, five seconds for all else; a big window swallows what is in it.
+#[derive(Debug)]
+struct BigOnes;
+
+const BIG: i64 = 30;
+
+impl WindowFn for BigOnes {
+    fn assign(&self, cx: &AssignContext<'_>, out: &mut Vec<Window>) -> Result {
+        let big = |text: &String| text.starts_with("big");
+        let is_big = cx.element::<String>().is_some_and(big)
+            || cx.element::<(String, String)>().is_some_and(|(_, text)| big(text));
+        out.push(Window::interval(cx.timestamp(), cx.timestamp() + secs(if is_big { BIG } else { 5 })));
+        Ok(())
+    }
+
+    fn is_merging(&self) -> bool {
+        true
+    }
+
+    fn merge(&self, windows: &[Window]) -> Result<Vec<MergedWindow>> {
+        let is_big = |w: &&Window| w.as_interval().is_some_and(|i| i.end() >= i.start() + secs(BIG));
+        let Some(big) = windows.iter().find(is_big).and_then(Window::as_interval) else { return Ok(vec![]) };
+        let inside =
+            |w: &&Window| w.as_interval().is_some_and(|i| big.start() <= i.start() && i.end() <= big.end());
+        let sources: Vec<Window> = windows.iter().filter(inside).cloned().collect();
+        // Merged with nothing it stays as it is.
+        if sources.len() < 2 {
+            return Ok(vec![]);
+        }
+        Ok(vec![MergedWindow { result: Window::Interval(big), sources }])
+    }
+}
+
+/// A big window swallows a small one inside it, and not the one behind it; the windows are made of the elements.
+pub fn merging_custom_windows(r: &dyn Runner) {
+    let texts = || [("big", 0), ("small1", 4), ("small2", 39)].map(|(s, t)| (s.to_owned(), at(t)));
+    let counts = collect(r, |p| {
+        p.create_timestamped("Texts", texts())
+            .window_into("Big", BigOnes)
+            .map("One", |_| ((), 1_i64))
+            .combine_per_key("Count", Sum)
+            .map_cx("Bounds", |(_, n), cx| Ok((span(&cx.window()), n)))
+    });
+    assert_eq!(counts, [((0, 30), 2), ((39, 44), 1)]);
+    // Of a collection with keys, per key.
+    let keyed = collect(r, |p| {
+        let keyed = [("a", "big", 0), ("a", "small1", 4), ("b", "small2", 4), ("a", "small3", 39)];
+        p.create_timestamped("Texts", keyed.map(|(k, s, t)| ((k.to_owned(), s.to_owned()), at(t))))
+            .window_into("Big", BigOnes)
+            .group_by_key("Group")
+            .map_cx("Bounds", |(k, texts), cx| Ok((k, span(&cx.window()), texts.len())))
+    });
+    let row = |key: &str, span, n| (key.to_owned(), span, n);
+    assert_eq!(keyed, [row("a", (0, 30), 2), row("a", (39, 44), 1), row("b", (4, 9), 1)]);
+}
+
+/// Windows of which nothing merges fire as they are.
+pub fn merging_windows_that_do_not_merge(r: &dyn Runner) {
+    let counts = collect(r, |p| {
+        let texts = [("s1", 0), ("s2", 4), ("s3", 39)].map(|(s, t)| (s.to_owned(), at(t)));
+        p.create_timestamped("Texts", texts)
+            .window_into("Big", BigOnes)
+            .map("One", |_| ((), 1_i64))
+            .combine_per_key("Count", Sum)
+            .map_cx("Bounds", |(_, n), cx| Ok((span(&cx.window()), n)))
+    });
+    assert_eq!(counts, [((0, 5), 1), ((4, 9), 1), ((39, 44), 1)]);
+}
+
+/// One window a weekday of sorts, told apart by a value, not by an interval.
+#[derive(Debug)]
+struct Named;
+
+impl WindowFn for Named {
+    fn assign(&self, cx: &AssignContext<'_>, out: &mut Vec<Window>) -> Result {
+        let n = cx.timestamp().as_millis();
+        let name = if n % 2 == 0 { "even" } else { "odd" };
+        out.push(Window::Custom(CustomWindow::new(at(100), &name.to_owned())?));
+        Ok(())
+    }
+}
+
+/// A window may be of another type than an interval: it goes through groupings and reshuffles.
+pub fn custom_window_types(r: &dyn Runner) {
+    let sums = collect(r, |p| {
+        let windows = WindowInto::of(Named).timestamp_combiner(TimestampCombiner::EndOfWindow);
+        p.create_timestamped("Numbers", (0..10_i64).map(|n| (n, super::support::at_ms(n))))
+            .window_into("Named", windows)
+            .reshuffle("Spread")
+            .key_by("Key", |_| ())
+            .combine_per_key("Sum", Sum)
+            .reshuffle("Again")
+            .map_cx("Name", |(_, sum), cx| {
+                let Window::Custom(window) = cx.window() else {
+                    return Ok(("none".to_owned(), sum, cx.timestamp()));
+                };
+                Ok((window.value::<String>()?, sum, cx.timestamp()))
+            })
+    });
+    assert_eq!(sums, [("even".to_owned(), 20, at(100)), ("odd".to_owned(), 25, at(100))]);
+}
+
+/// A reshuffle keeps windows of a user's own as they are, before and after a grouping.
+pub fn a_reshuffle_after_custom_windows(r: &dyn Runner) {
+    let windows = collect(r, |p| {
+        p.create_timestamped("Texts", [("big".to_owned(), at(0)), ("small".to_owned(), at(40))])
+            .window_into("Big", BigOnes)
+            .reshuffle("Spread")
+            .map_cx("Bounds", |text, cx| Ok((span_ms(&cx.window()), text)))
+    });
+    assert_eq!(windows, [((0, 30_000), "big".to_owned()), ((40_000, 45_000), "small".to_owned())]);
+}
+
+/// 1 to 9 at one a second, as Go's `TestWindowSums`: a magic square whose rows, columns and windows are known.
+pub fn window_sums(r: &dyn Runner) {
+    use purlin_sdk::window::{FixedWindows, Sessions, SlidingWindows};
+    let sums = |windows: WindowInto, lifted: bool| {
+        collect(r, |p| {
+            let square = [4_i64, 9, 2, 3, 5, 7, 8, 1, 6];
+            let keyed = p
+                .create_timestamped("Square", square.into_iter().zip(0..).map(|(n, t)| (n, at(t))))
+                .window_into("Windows", windows)
+                .key_by("Key", |_| ());
+            let sums = if lifted {
+                keyed.combine_per_key("Sum", Sum)
+            } else {
+                keyed.group_by_key("Group").map("Add", |(k, values)| (k, values.into_iter().sum()))
+            };
+            sums.map_cx("Start", |(_, n), cx| Ok((span(&cx.window()).0, n)))
+        })
+        .into_iter()
+        .map(|(_, n)| n)
+        .collect::<Vec<_>>()
+    };
+    for lifted in [false, true] {
+        assert_eq!(sums(FixedWindows::of(secs(3)).into(), lifted), [15, 15, 15]);
+        assert_eq!(sums(SlidingWindows::of(secs(6), secs(3)).into(), lifted), [15, 30, 30, 15]);
+        assert_eq!(sums(SlidingWindows::of(secs(9), secs(3)).into(), lifted), [15, 30, 45, 30, 15]);
+        assert_eq!(sums(Sessions::with_gap(ms(1500)).into(), lifted), [45]);
+    }
+}

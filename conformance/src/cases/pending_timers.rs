@@ -1,0 +1,105 @@
+//! Processing-time timers that are pending when the input is over: Go's `TestTimersProcessingTimeBounded`.
+
+use purlin_sdk::{Runner, testing::TestStream, window::FixedWindows};
+
+use super::{
+    probe::{Keyed, Probe, k, outputs, values},
+    support::{Log, at, collect, run, secs},
+};
+
+fn stream() -> Keyed {
+    TestStream::new()
+}
+
+/// Sets itself again after `period`, `times` times in all, and tells when it fires.
+fn periodic(period: i64, times: i64) -> Probe {
+    Probe::new(move |_, _, s, cx, _| s.p.set_after(cx, secs(period))).when_due(move |_, key, s, cx, out| {
+        let n = s.count();
+        assert_eq!(cx.now(), cx.fire_timestamp(), "`now` is the timer's own time");
+        out.emit(format!("{key}{n}"));
+        if n < times { s.p.set_after(cx, secs(period)) } else { Ok(()) }
+    })
+}
+
+/// A timer that sets itself fires as often as it does so, in a bounded input and behind a stream.
+pub fn a_timer_that_sets_itself_goes_on_after_the_end(r: &dyn Runner) {
+    let expected: Vec<String> =
+        ["a", "b", "c"].iter().flat_map(|key| (1..=4).map(move |n| format!("{key}{n}"))).collect();
+    let out = collect(r, |p| {
+        let keys = ["a", "b", "c"].map(|key| (key.to_owned(), 1_i64));
+        p.create("Values", keys).par_do_keyed("Probe", periodic(3600, 4))
+    });
+    assert_eq!(out, expected);
+    let stream =
+        stream().element_at(k(1), at(0)).advance_processing_time(secs(10)).advance_watermark_to(at(1));
+    let out = values(outputs(r, &stream, |pc| pc.par_do_keyed("Probe", periodic(10, 4))));
+    assert_eq!(out, ["k1", "k2", "k3", "k4"]);
+}
+
+/// Several timers fire in the order of their times, also those that callbacks set, with `now` as their own time.
+pub fn pending_timers_fire_in_order(r: &dyn Runner) {
+    let probe = Probe::new(|_, _, s, cx, _| {
+        s.q.set_after(cx, secs(25))?;
+        s.ptags.tag("x").set_after(cx, secs(12))?;
+        s.p.set_after(cx, secs(10))
+    });
+    let probe = probe.when_due(|timer, _, s, cx, out| {
+        out.emit(format!("{timer:?} {}", cx.now().as_millis() / 1000));
+        match format!("{timer:?}").as_str() {
+            // Its event-time timer is due at once, since all time is over; so is one in the past.
+            "P" if s.count() < 3 => {
+                s.a.set(cx, at(1_000_000))?;
+                s.p.set_after(cx, secs(10))
+            }
+            "Ptags(\"x\")" => s.ptags.tag("y").set(cx, at(3)),
+            _ => Ok(()),
+        }
+    });
+    let stream = stream().element_at(k(1), at(0)).advance_processing_time(secs(5));
+    let out = values(outputs(r, &stream, |pc| pc.par_do_keyed("Probe", probe)));
+    assert_eq!(out, ["P 10", "A 10", "Ptags(\"x\") 12", "Ptags(\"y\") 12", "P 20", "A 20", "Q 25", "P 30"]);
+}
+
+/// One that sets itself without an end is stopped after a thousand firings for each key and window; what was set
+/// before the end of the input all fires, however much it is.
+pub fn pending_timers_end(r: &dyn Runner) {
+    let log = Log::default();
+    run(r, |p| {
+        let keys = ["a", "b"].map(|key| ((key.to_owned(), 1_i64), at(1)));
+        let fired = p
+            .create_timestamped("Values", keys.into_iter().chain([(("a".to_owned(), 1_i64), at(11))]))
+            .window_into("Ten", FixedWindows::of(secs(10)))
+            .par_do_keyed("Probe", periodic(1, i64::MAX))
+            .map("Key", |fired| fired[..1].to_owned());
+        log.note("Collect", &fired);
+    });
+    let fired = log.take();
+    let count = |key: &str| fired.iter().filter(|f| *f == key).count();
+    // In the windows that they are in: one firing that was pending, and a thousand more.
+    assert_eq!((count("a"), count("b")), (2 * 1001, 1001));
+    let many = collect(r, |p| {
+        let probe = Probe::new(|_, _, s, cx, _| {
+            (0..1500).try_for_each(|i| s.ptags.tag(&i.to_string()).set_after(cx, secs(i)))
+        });
+        p.create("Values", [k(1)]).par_do_keyed("Probe", probe)
+    });
+    assert_eq!(many.len(), 1500);
+}
+
+/// Work that takes long in callbacks: each fires once, whatever is split or stolen meanwhile.
+pub fn b031_every_callback_of_a_bundle_is_called(r: &dyn Runner) {
+    let out = collect(r, |p| {
+        let probe = Probe::new(|_, _, s, cx, _| s.a.set(cx, cx.window().max_timestamp()));
+        let probe = probe.when_due(|_, key, _, _, out| {
+            // Others have time to split what is under way.
+            (0..100).for_each(|_| std::thread::yield_now());
+            out.emit(key.to_owned());
+            Ok(())
+        });
+        let keys = ["a", "b", "c"].map(|key| ((key.to_owned(), 1_i64), at(1)));
+        p.create_timestamped("Values", keys)
+            .window_into("Ten", FixedWindows::of(secs(10)))
+            .par_do_keyed("Probe", probe)
+    });
+    assert_eq!(out, ["a", "b", "c"]);
+}
