@@ -19,6 +19,7 @@ pub mod go_triggers;
 pub mod handle;
 pub mod lifecycle;
 pub mod metrics;
+pub mod options;
 pub mod panes;
 pub mod pending_timers;
 pub mod probe;

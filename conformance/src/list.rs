@@ -187,6 +187,9 @@ macro_rules! conformance_cases {
                 metrics_of_timers,
                 attempted_and_committed [retries: 2],
             }
+            options {
+                b207_every_windowing_option_has_an_effect,
+            }
             panes {
                 combining_accumulating_processing_time,
                 a_fanout_with_accumulating_panes,

@@ -165,3 +165,18 @@ fn every_case_is_listed() {
     }
     assert!(found >= listed.len(), "{found} found, {} listed", listed.len());
 }
+
+/// The map from Beam's tests names cases that there are.
+#[test]
+fn the_coverage_is_of_cases_that_there_are() {
+    let map =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/COVERAGE.md")).expect("it is there");
+    let listed: HashSet<String> = table().iter().map(Case::path).collect();
+    let mut named = 0;
+    // What is in backquotes is at the odd places.
+    for text in map.split('`').skip(1).step_by(2).filter(|text| text.contains("::")) {
+        assert!(listed.contains(text), "COVERAGE.md names `{text}`, which is not in the table");
+        named += 1;
+    }
+    assert!(named > 100, "only {named} cases are named");
+}

@@ -11,7 +11,7 @@
 //!
 //! ```
 //! # let p = purlin_sdk::Pipeline::new();
-//! p.create("Floats", [(f64::NAN.to_bits(), 1), (0_f64.to_bits(), 2)]).group_by_key("Group");
+//! p.create("Floats", [(f64::NAN.to_bits() as i64, 1), (0_f64.to_bits() as i64, 2)]).group_by_key("Group");
 //! ```
 
 use std::sync::{

@@ -120,7 +120,7 @@ pub fn singletons_by_window(r: &dyn Runner) {
         let side = p.create_timestamped("Side", times().map(|(x, t)| (x * 100, t + secs(3))));
         let own = side.window_into("SideWindows", fixed()).view_as_singleton("Own");
         let sum =
-            side.window_into("All", GlobalWindows).combine_globally("Sum", Sum).view_as_singleton("Sum");
+            side.window_into("All", GlobalWindows).combine_globally("Sum", Sum).view_as_singleton("SumView");
         let own = read(&main, "ReadOwn", &own, |x, own| (x, own));
         p.flatten("Both", [own, read(&main, "ReadSum", &sum, |x, sum| (x, sum))])
     });

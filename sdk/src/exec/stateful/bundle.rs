@@ -265,7 +265,6 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
     /// The input is over, and nobody waits for the clock any more: it is as if it moved on to each of the timers, also
     /// to those that timers set again, up to a number of them.
     fn remaining_timers(&mut self, n: usize, down: &mut Downstream<'_>) -> KernelResult {
-        let now = self.rules.now.get();
         let mut left: Option<usize> = None;
         loop {
             let pending = self.store.pending(n);
@@ -283,7 +282,8 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
                     return Ok(());
                 }
                 *left -= 1;
-                self.rules.now.set(at.max(now));
+                // Never back, when one was set to a time that is over.
+                self.rules.now.set(at.max(self.rules.now.get()));
                 if self.fire_with_what_it_sets(&owner, down)? {
                     break;
                 }
