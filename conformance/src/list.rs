@@ -18,6 +18,8 @@
 /// }
 /// purlin_conformance::conformance_cases!(tests);
 /// ```
+// The example is about tests.
+#[allow(clippy::test_attr_in_doctest)]
 #[macro_export]
 macro_rules! conformance_cases {
     ($then:ident) => {

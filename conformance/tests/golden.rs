@@ -119,8 +119,7 @@ fn several_inputs() {
     passes(&case("main fixed(10); side fixed(10) as dict", &joined(r#"{"x":7}"#)));
     passes(&case("main fixed(10); side global as singleton(default 0)", &joined("7")));
     passes(
-        &case("main fixed(10); side sliding(2,5) as iter", &joined("[]").replace("[]", "[]"))
-            .replace("sliding(2,5)", "fixed(1)"),
+        &case("main fixed(10); side sliding(2,5) as iter", &joined("[]")).replace("sliding(2,5)", "fixed(1)"),
     );
     let flat = r#"{"output":"out","key":"m","value":[1]},{"output":"out","key":"x","value":[7],"timestamp":"window_max"}"#;
     passes(&case("each fixed(10) | flatten | gbk", flat));

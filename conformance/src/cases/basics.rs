@@ -307,9 +307,9 @@ pub fn chained_tagged_outputs(r: &dyn Runner) {
     let split = |by: i64| {
         ParDo::from_fn(move |x: i64, _: &ProcessContext<'_>, out: &mut Emitter<'_, i64>| -> Result {
             if x % by == 0 {
-                out.emit(x)
+                out.emit(x);
             } else {
-                out.emit_to(REST, x)
+                out.emit_to(REST, x);
             }
             Ok(())
         })

@@ -178,7 +178,7 @@ struct Noted {
 pub fn a_type_that_leaves_something_out(_: &dyn Runner) {
     let text = build_errors(|p| {
         let made = p.create("Cached", [Cached { id: 1, shown: true }]).filter("All", |_| true);
-        p.flatten("Flat", [made.clone()]).reshuffle("Spread").map("Id", |x| x.id);
+        p.flatten("Flat", [made]).reshuffle("Spread").map("Id", |x| x.id);
         p.create("Ids", [1_u64]).map("Noted", |id| Noted { note: None, id });
     });
     assert_says(&text, &["for 2 reasons", "`Cached/Values`", "`Noted`"]);

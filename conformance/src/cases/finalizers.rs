@@ -127,7 +127,7 @@ pub fn finalizers_of_keyed_dofns(runner: &dyn Runner) {
             cx.finalize(at_expiry());
             Ok(())
         });
-        let values = p.create("Values", (0..10).map(|i| k(i)));
+        let values = p.create("Values", (0..10).map(k));
         values.par_do_keyed_with("Probe", purlin_sdk::KeyedParDo::of(expiring).side(&side));
     })
     .expect("the run fails");

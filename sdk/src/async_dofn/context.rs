@@ -30,10 +30,13 @@ struct Inner<O> {
 /// What an element under way has emitted.
 pub(crate) type Emitted<O> = Arc<Mutex<Vec<Emission<O>>>>;
 
+/// Emits something of a type that only it knows.
+pub(crate) type Emit<O> = Box<dyn FnOnce(&mut Emitter<'_, O>) + Send>;
+
 /// Something emitted, to be done over when the element is done.
 pub(crate) enum Emission<O> {
     Main(O, Option<Timestamp>),
-    Tagged(Box<dyn FnOnce(&mut Emitter<'_, O>) + Send>),
+    Tagged(Emit<O>),
     Count(&'static str, i64),
 }
 

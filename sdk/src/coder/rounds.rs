@@ -73,13 +73,13 @@ pub(super) struct Rounds {
     steps: Cell<usize>,
 }
 
+/// Whether more is to be learned by another round, the value that was made up, and what was found.
+type Tried<T> = (bool, Option<T>, Option<Found>);
+
 impl Rounds {
     /// Probes `T` once. Whether more is to be learned by another round, the value that was made up if this one came to
     /// its end, and what was found.
-    pub(super) fn round<S: DeserializeSeed<'static>>(
-        &self,
-        seed: S,
-    ) -> Result<(bool, Option<S::Value>, Option<Found>), Fault> {
+    pub(super) fn round<S: DeserializeSeed<'static>>(&self, seed: S) -> Result<Tried<S::Value>, Fault> {
         self.path.borrow_mut().clear();
         self.active.borrow_mut().clear();
         self.asked.set(None);

@@ -64,12 +64,15 @@ pub(super) fn group<K: Key, F: Fold>(
     group_unchecked(input, step, fold, default_key)
 }
 
+/// The groups, and what came too late.
+type WithLate<K, F> = (PCollection<(K, <F as Fold>::Output)>, PCollection<(K, <F as Fold>::Input)>);
+
 /// Adds a grouping with an output of what came too late.
 pub(super) fn group_with_late<K: Key, F: Fold>(
     input: &PCollection<(K, F::Input)>,
     step: Step,
     fold: F,
-) -> (PCollection<(K, F::Output)>, PCollection<(K, F::Input)>) {
+) -> WithLate<K, F> {
     check(input, &step);
     let late = CoderSlot::default_of_type();
     let (node, grouped) = add(input, step, fold, None, Some(late.clone()));

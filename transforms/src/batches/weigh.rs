@@ -15,7 +15,7 @@ pub(super) type WeighBy<V> = Arc<dyn Fn(&V) -> Result<u64> + Send + Sync>;
 pub trait Weigh<V>: sealed::Sealed {
     /// A function that says it; without a coder that it would need, why there is none.
     #[doc(hidden)]
-    fn ready(self) -> std::result::Result<Arc<dyn Fn(&V) -> Result<u64> + Send + Sync>, String>;
+    fn ready(self) -> std::result::Result<WeighBy<V>, String>;
 }
 
 /// As many as the type's default coder writes.

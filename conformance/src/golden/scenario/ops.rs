@@ -25,7 +25,7 @@ pub(super) fn run(pc: Pairs, parts: &[Part], recorder: &Recorder) -> Result<(), 
     match flow {
         Flow::Pairs(pc) => recorder.record("out", &pc),
         Flow::Values(pc) => {
-            recorder.record_as("Record out", &pc, |value| ("out".to_owned(), Datum::Null, value))
+            recorder.record_as("Record out", &pc, |value| ("out".to_owned(), Datum::Null, value));
         }
         Flow::Done => {}
     }

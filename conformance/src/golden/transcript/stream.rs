@@ -105,8 +105,11 @@ fn act(
     })
 }
 
+/// A pair with its timestamp.
+type Timed = ((Datum, Datum), Timestamp);
+
 /// Elements that are their own timestamps.
-pub(super) fn elements(key: &str, times: &[Datum]) -> Result<Vec<((Datum, Datum), Timestamp)>, String> {
+pub(super) fn elements(key: &str, times: &[Datum]) -> Result<Vec<Timed>, String> {
     let element = |time: &Datum| {
         let at = Timestamp::saturating_from_millis(time.to_millis()?);
         Ok(((Datum::text(key), time.clone()), at))
