@@ -66,6 +66,31 @@ macro_rules! conformance_cases {
                 b147_a_hot_key_is_batched,
                 remainders_are_on_time,
             }
+            wait {
+                in_the_same_windows,
+                in_different_windows,
+                a_signal_in_sliding_windows,
+                in_the_global_window,
+                windows_without_a_signal,
+                released_when_the_signal_s_window_is_closed,
+                all_of_several_signals,
+                empty_signals,
+                released_elements_are_as_they_were,
+                an_element_that_waits_holds_the_watermark,
+                signals_that_cannot_be_waited_for,
+            }
+            duplicates {
+                b086_repeats_out_of_order,
+                repeats_in_event_time,
+                repeats_in_processing_time,
+                repeats_within_ten_minutes,
+                repeats_in_different_windows,
+                repeats_of_keys_and_representatives,
+                repeats_that_cannot_be_told,
+                distinct_under_a_trigger,
+                distinct_in_windows,
+                aggregations_under_a_trigger,
+            }
             bundles {
                 b114_late_data_are_dropped_by_groupings_only,
                 b115_a_window_decides_what_is_late,

@@ -17,7 +17,8 @@ use crate::{extremum::MaxFn, order::By, scope::PerKey};
 /// words.apply("AnyCase", Distinct::with_representative(|w: &String| w.to_lowercase()));
 /// # p.build().unwrap();
 /// ```
-/// An element comes out when its window closes, at the window's end. Source: Beam's `Distinct`.
+/// An element comes out when its window closes, at the window's end; under a trigger that fires more often, in the first
+/// pane that has it and in no other, whether panes accumulate or not. Source: Beam's `Distinct`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Distinct;
 
@@ -45,7 +46,8 @@ impl<T: Key> PTransform<PCollection<T>> for Distinct {
 
     #[track_caller]
     fn expand(self, input: PCollection<T>) -> PCollection<T> {
-        PerKey.combine(input.map("Pair", |x| (x, ())), Nothing).map("Key", |(x, ())| x)
+        let once = PerKey.combine(input.map("Pair", |x| (x, ())), Nothing);
+        first_panes(once).map("Key", |(x, ())| x)
     }
 }
 
@@ -59,8 +61,18 @@ where
     fn expand(self, input: PCollection<T>) -> PCollection<T> {
         // All are equally great, so the first one that comes stays.
         let any = MaxFn::ordered(By(|_: &T, _: &T| std::cmp::Ordering::Equal));
-        PerKey.combine(input.key_by("Represent", self.0), any).flat_map("Value", |(_, x)| x)
+        let once = PerKey.combine(input.key_by("Represent", self.0), any);
+        first_panes(once).flat_map("Value", |(_, x)| x)
     }
+}
+
+/// Later panes of a key say again what the first one said.
+#[track_caller]
+fn first_panes<T: Element>(once: PCollection<T>) -> PCollection<T> {
+    if once.windowing().is_plain() {
+        return once;
+    }
+    once.filter_cx("First", |_, cx| Ok(cx.pane().is_first))
 }
 
 /// Keeps nothing of the values: the keys are enough.

@@ -52,6 +52,7 @@
 
 mod batches;
 mod count;
+mod deduplicate;
 mod distinct;
 mod extremum;
 pub mod io;
@@ -72,9 +73,11 @@ mod to_list;
 mod to_string;
 mod top;
 mod values;
+mod wait;
 
 pub use batches::{ByteSizeBy, EncodedSize, GroupIntoBatches, GroupIntoShardedBatches, Weigh};
 pub use count::{Count, CountFn, CountPerElement};
+pub use deduplicate::{Deduplicate, EqualKeys, EqualRepresentatives, EqualValues};
 pub use distinct::{Distinct, DistinctBy};
 pub use extremum::{Max, MaxFn, Min, MinFn};
 pub use join::{FullOuterJoin, InnerJoin, Join, LeftOuterJoin, RightOuterJoin};
@@ -93,3 +96,4 @@ pub use to_list::{ToList, ToListFn};
 pub use to_string::{Elements, Iterables, Kvs, ToString};
 pub use top::{Top, TopFn};
 pub use values::Values;
+pub use wait::Wait;
