@@ -14,6 +14,7 @@ pub mod finalizers;
 pub mod flatten;
 pub mod handle;
 pub mod lifecycle;
+pub mod no_trace;
 pub mod probe;
 pub mod scripts;
 pub mod sessions;
