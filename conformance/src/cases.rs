@@ -20,6 +20,7 @@ pub mod go_triggers;
 pub mod handle;
 pub mod lifecycle;
 pub mod metrics;
+pub mod no_trace;
 pub mod options;
 pub mod panes;
 pub mod pending_timers;

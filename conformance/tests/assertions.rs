@@ -4,12 +4,12 @@ use purlin_runner_direct::DirectRunner;
 use purlin_runner_threaded::ThreadedRunner;
 use purlin_sdk::{
     CombineFn, DoFnError, Duration, ErrorKind, PCollection, Phase, Pipeline, RunHandle, RunOutcome,
-    RunShared, RunState, Runner, Timestamp,
+    RunShared, RunState, Runner, Timestamp, WindowInto,
     coder::Json,
     graph::Graph,
     metrics::MetricsSnapshot,
     testing::{ASSERTION, Assertion, TestStream, assert_that, run_and_check},
-    window::{FixedWindows, SlidingWindows, Window},
+    window::{FixedWindows, GlobalWindows, SlidingWindows, Trigger, Window},
 };
 use serde::{Deserialize, Serialize};
 
@@ -246,4 +246,113 @@ fn an_assertion_counts_once() {
         let outcome = run_and_check(&p, &*runner).unwrap();
         assert_eq!(outcome.metrics.committed.counter("Checked/Check", ASSERTION), 1, "{runner:?}");
     }
+}
+
+#[test]
+fn is_not_empty() {
+    holds(|p| checked(&numbers(p, &[4])).is_not_empty());
+    fails(&["expected something, got nothing"], |p| checked(&numbers(p, &[])).is_not_empty());
+    fails(&["in [", "got nothing", "not looked at: 1 in other windows"], |p| {
+        checked(&numbers(p, &[4])).in_window(window(0, 10)).is_not_empty();
+    });
+}
+
+#[test]
+fn counts() {
+    holds(|p| checked(&numbers(p, &[1, 2, 1])).counts([(1, 2), (2, 1), (3, 0)]));
+    holds(|p| checked(&numbers(p, &[])).counts([]));
+    fails(&["[1] 2 times and not 1", "1 unexpected: [2]"], |p| {
+        checked(&numbers(p, &[1, 2, 1])).counts([(1, 1)]);
+    });
+    fails(&["[3] 0 times and not 1"], |p| checked(&numbers(p, &[])).counts([(3, 1)]));
+    fails(&["[1] is listed twice"], |p| checked(&numbers(p, &[1, 1])).counts([(1, 1), (1, 1)]));
+}
+
+#[test]
+fn what_is_in_each_window() {
+    let tens = |p: &Pipeline| timed(p).window_into("Fixed", FixedWindows::of(Duration::from_secs(10)));
+    holds(|p| checked(&tens(p)).per_window([(window(0, 10), vec![2, 1]), (window(10, 20), vec![11])]));
+    holds(|p| {
+        // A window in two parts, and one in which nothing is.
+        let listed = [(window(0, 10), vec![2]), (window(0, 10), vec![1]), (window(30, 40), vec![])];
+        checked(&tens(p)).in_window(window(0, 10)).per_window(listed);
+    });
+    fails(&["in [", "1 missing, 1 unexpected", "missing:    [1]", "unexpected: [11]"], |p| {
+        checked(&tens(p)).per_window([(window(0, 10), vec![2, 1]), (window(10, 20), vec![1])]);
+    });
+    fails(&["where nothing is expected: [11]"], |p| {
+        checked(&tens(p)).per_window([(window(0, 10), vec![2, 1])]);
+    });
+    fails(&["1 missing, 0 unexpected"], |p| {
+        let listed = [(window(0, 10), vec![2, 1]), (window(10, 20), vec![11]), (window(20, 30), vec![11])];
+        checked(&tens(p)).per_window(listed);
+    });
+}
+
+#[test]
+fn maps() {
+    let pairs = |p: &Pipeline, pairs: &[(i64, i64)]| p.create("Pairs", pairs.to_vec());
+    holds(|p| assert_that("Checked", &pairs(p, &[(1, 2), (3, 4)])).is_map([(3, 4), (1, 2)]));
+    fails(&["got the key [1] twice, with [2] and [2]"], |p| {
+        assert_that("Checked", &pairs(p, &[(1, 2), (1, 2)])).is_map([(1, 2)]);
+    });
+    fails(&["expected the key [1] twice"], |p| {
+        assert_that("Checked", &pairs(p, &[(1, 2)])).is_map([(1, 2), (1, 3)]);
+    });
+    fails(&["missing:    [(1, 3)]", "unexpected: [(1, 2)]"], |p| {
+        assert_that("Checked", &pairs(p, &[(1, 2)])).is_map([(1, 3)]);
+    });
+    holds(|p| {
+        assert_that("Checked", &pairs(p, &[(1, 2), (3, 4), (1, 1), (1, 2)]))
+            .is_multimap([(1, vec![1, 2, 2]), (3, vec![4])]);
+    });
+    fails(&["missing:    [(1, 2)]"], |p| {
+        assert_that("Checked", &pairs(p, &[(1, 2), (3, 4)])).is_multimap([(1, vec![2, 2]), (3, vec![4])]);
+    });
+}
+
+/// A window that fires early, on time and late.
+fn fired(p: &Pipeline, windows: WindowInto) -> PCollection<i64> {
+    let stream = TestStream::new()
+        .element_at(1_i64, secs(1))
+        .element_at(2, secs(2))
+        .advance_watermark_to(secs(10))
+        .element_at(3, secs(3));
+    let early_and_late =
+        Trigger::after_watermark().early(Trigger::after_count(1)).late(Trigger::after_count(1));
+    p.apply("Stream", stream.bounded())
+        .window_into(
+            "Windows",
+            windows.trigger(early_and_late).discarding().allowed_lateness(Duration::from_secs(60)),
+        )
+        .key_by("Key", |_| ())
+        .group_by_key("Group")
+        .flat_map("Values", |((), all)| all.into_iter().collect::<Vec<i64>>())
+}
+
+#[test]
+fn panes_that_are_not_late_and_early_ones_of_the_global_window() {
+    let tens = || WindowInto::of(FixedWindows::of(Duration::from_secs(10)));
+    holds(|p| {
+        let fired = fired(p, tens());
+        assert_that("NotLate", &fired).in_combined_non_late_panes().contains_in_any_order([1, 2]);
+        assert_that("Late", &fired).in_late_pane().is(3);
+        assert_that("Early", &fired).in_early_pane().contains_in_any_order([1, 2]);
+        assert_that("Global", &fired).in_early_global_window_panes().is_empty();
+    });
+    holds(|p| {
+        let fired = fired(p, WindowInto::of(GlobalWindows));
+        assert_that("Global", &fired).in_early_global_window_panes().contains_in_any_order([1, 2, 3]);
+    });
+    fails(
+        &["in panes that are not late", "missing:    [3]", "not looked at: 1 in other windows or panes"],
+        |p| {
+            checked(&fired(p, tens())).in_combined_non_late_panes().contains_in_any_order([1, 2, 3]);
+        },
+    );
+    fails(&["in global window in early panes", "unexpected: [3]"], |p| {
+        checked(&fired(p, WindowInto::of(GlobalWindows)))
+            .in_early_global_window_panes()
+            .contains_in_any_order([1, 2]);
+    });
 }

@@ -193,7 +193,9 @@ impl Engine {
         // Nothing was folded into the shards: with retries on that happens when a bundle is done.
         self.return_shards(id, stage, effects.shards);
         let attempts = bundle.attempts + 1;
-        let wait = self.config.retry_delay.saturating_mul(1 << bundle.attempts.min(16));
+        // Under a script it is tried again at once: the next event must find everything worked off.
+        let delay = if self.streams.are_there() { std::time::Duration::ZERO } else { self.config.retry_delay };
+        let wait = delay.saturating_mul(1 << bundle.attempts.min(16));
         match input {
             BundleInput::Batches(batches) => {
                 let restriction = matches!(self.plan.stages[stage.0].root, Root::Splittable);

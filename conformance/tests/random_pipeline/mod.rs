@@ -1,12 +1,22 @@
 //! Pipelines that are drawn from a seed, whose results depend on nothing else.
+//!
+//! [`random_pipeline`] draws any transforms, and keeps track of what of each collection does not depend on chance (see
+//! [`Known`]); that is what is compared. [`scripted_pipeline`] draws from what has one result under a script, up to the
+//! last pane.
+
+mod scripted;
+mod stateful;
+mod triggered;
 
 use fastrand::Rng;
 use purlin_conformance::{Committed, OffsetSource};
 use purlin_sdk::{
-    Combine, CombineFn, Duration, Emitter, PCollection, ParDo, Partition, Pipeline, Timestamp, WindowInto,
-    sdf::{Continuation, Monotonic, OffsetRange},
+    Combine, CombineFn, DoFnError, Duration, Emitter, PCollection, ParDo, Partition, Pipeline,
+    ProcessContext, Result, Timestamp, WindowInto,
+    sdf::{Continuation, Manual, Monotonic, OffsetRange},
     window::{FixedWindows, GlobalWindows, Sessions, SlidingWindows, TimestampCombiner},
 };
+pub(crate) use scripted::scripted_pipeline;
 
 /// A collection may have about this many elements.
 const MOST: usize = 400;
@@ -21,17 +31,45 @@ enum Windows {
     Sessions(i64, bool),
 }
 
+/// What of a collection is the same in every run; its values in their windows always are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    /// The timestamps.
+    pub(crate) times: bool,
+    /// The panes.
+    pub(crate) panes: bool,
+    /// That no element is behind the watermark. Those that may be are in the global window, which drops none.
+    pub(crate) on_time: bool,
+}
+
+impl Known {
+    pub(crate) const ALL: Known = Known { times: true, panes: true, on_time: true };
+
+    fn and(self, other: Known) -> Known {
+        Known {
+            times: self.times && other.times,
+            panes: self.panes && other.panes,
+            on_time: self.on_time && other.on_time,
+        }
+    }
+}
+
 /// A collection that the next transforms can read.
 #[derive(Clone)]
 struct Made {
     pc: PCollection<i64>,
     windows: Windows,
+    known: Known,
+    /// Whether what is grouped has the timestamp of the window's end.
+    at_end: bool,
+    /// Whether any lateness is allowed.
+    lateness: bool,
     /// How many elements there are at most.
     most: usize,
     read: bool,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Sum;
 
 impl CombineFn for Sum {
@@ -56,21 +94,70 @@ impl CombineFn for Sum {
     }
 }
 
-/// The pipeline of `seed`; what comes out of collections that nothing reads goes to `committed`, with their numbers.
-pub(crate) fn random_pipeline(seed: u64, committed: &Committed<(usize, i64)>) -> Pipeline {
+/// A pipeline and what tells of its run.
+pub(crate) struct Drawn {
+    pub(crate) pipeline: Pipeline,
+    /// The elements of the collections that nothing reads, with the numbers of those.
+    pub(crate) committed: Committed<(usize, i64)>,
+    /// What is known of the collections, by number.
+    pub(crate) known: Vec<Known>,
+    /// The keys and sizes of the panes that came out of triggered groupings, with the numbers of those.
+    pub(crate) panes: Committed<(usize, (i64, usize))>,
+    /// What is known of those groupings, by number.
+    pub(crate) groupings: Vec<Grouping>,
+}
+
+/// What is known of the panes of a triggered grouping.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grouping {
+    /// There is no late pane with anything in it.
+    pub(crate) nothing_late: bool,
+    /// There is a last pane for each key and window.
+    pub(crate) closes: bool,
+    /// Windows merge, and panes go by those that were there at the time.
+    pub(crate) merges: bool,
+}
+
+/// The pipeline of `seed`.
+pub(crate) fn random_pipeline(seed: u64) -> Drawn {
     let p = Pipeline::new();
-    let mut draw = Draw { rng: Rng::with_seed(seed), p: p.clone(), made: Vec::new(), transforms: 0 };
+    let mut draw = Draw {
+        rng: Rng::with_seed(seed),
+        p: p.clone(),
+        made: Vec::new(),
+        transforms: 0,
+        panes: Committed::new(),
+        groupings: Vec::new(),
+    };
     let sources = draw.rng.usize(1..=3);
     (0..sources).for_each(|_| draw.source());
     let transforms = draw.rng.usize(5..=30);
     while draw.transforms < transforms {
         draw.transform();
     }
+    let committed = Committed::new();
     for (i, made) in draw.made.iter().enumerate().filter(|(_, made)| !made.read) {
-        let numbered = made.pc.map(&format!("Number {i}"), move |x| (i, x));
+        // Behind a reshuffle the watermark is that of what comes in, and not that of a grouping in the same stage.
+        let apart = i % 2 == 0;
+        let pc = if apart { made.pc.reshuffle(&format!("Apart {i}")) } else { made.pc.clone() };
+        let on_time = apart && made.known.on_time;
+        let numbered = pc.map_cx(&format!("Number {i}"), move |x, cx| {
+            never_past_pending_work(cx, on_time)?;
+            Ok((i, x))
+        });
         committed.collect(&format!("Collect {i}"), &numbered);
     }
-    p
+    let known = draw.made.iter().map(|made| made.known).collect();
+    Drawn { pipeline: p, committed, known, panes: draw.panes, groupings: draw.groupings }
+}
+
+/// The watermark is not behind an element that is still to be worked on, unless it may be late.
+fn never_past_pending_work(cx: &ProcessContext<'_>, on_time: bool) -> Result {
+    let watermark = cx.current_watermark().unwrap_or(Timestamp::MIN);
+    if on_time && cx.timestamp() < watermark {
+        return Err(DoFnError::msg(format!("the watermark {watermark} is past {}", cx.timestamp())));
+    }
+    Ok(())
 }
 
 struct Draw {
@@ -78,6 +165,8 @@ struct Draw {
     p: Pipeline,
     made: Vec<Made>,
     transforms: usize,
+    panes: Committed<(usize, (i64, usize))>,
+    groupings: Vec<Grouping>,
 }
 
 fn seconds(s: i64) -> Duration {
@@ -90,8 +179,30 @@ impl Draw {
         format!("{what} {}", self.transforms)
     }
 
-    fn add(&mut self, pc: PCollection<i64>, windows: Windows, most: usize) {
-        self.made.push(Made { pc, windows, most, read: false });
+    /// A collection that is as `like` is, in all that is not said.
+    fn add(&mut self, pc: PCollection<i64>, like: &Made, most: usize) {
+        self.made.push(Made { pc, most, read: false, ..like.clone() });
+    }
+
+    fn add_source(&mut self, pc: PCollection<i64>, most: usize, on_time: bool) {
+        let known = Known { on_time, ..Known::ALL };
+        self.made.push(Made {
+            pc,
+            windows: Windows::Global,
+            known,
+            at_end: true,
+            lateness: false,
+            most,
+            read: false,
+        });
+    }
+
+    /// What comes out of a grouping that fires once for each window.
+    fn add_grouped(&mut self, pc: PCollection<i64>, of: &Made, most: usize) {
+        let times = of.at_end || (of.known.times && of.known.on_time);
+        let known = Known { times, ..Known::ALL };
+        let windows = grouped(of.windows);
+        self.made.push(Made { pc, windows, known, most, read: false, ..of.clone() });
     }
 
     /// Takes a collection; leans to those of late, so that pipelines become deep.
@@ -105,13 +216,21 @@ impl Draw {
     fn source(&mut self) {
         let n = self.rng.i64(0..40);
         let span = self.rng.i64(1..200);
-        match self.rng.u8(..3) {
+        match self.rng.u8(..4) {
             0 => {
                 let name = self.name("Create");
                 let values: Vec<_> =
                     (0..n).map(|x| (x, Timestamp::from_secs(self.rng.i64(-span..span)))).collect();
                 let pc = self.p.create_timestamped(&name, values);
-                self.add(pc, Windows::Global, n as usize);
+                self.add_source(pc, n as usize, true);
+            }
+            1 => {
+                let name = self.name("Elements");
+                let elements = self.rng.i64(1..4);
+                let pc = self.p.create(&name, 0..elements);
+                let name = self.name("Late");
+                let pc = pc.par_do_splittable(&name, self.late(n));
+                self.add_source(pc, (elements * n) as usize, false);
             }
             _ => {
                 let name = self.name("Elements");
@@ -119,7 +238,7 @@ impl Draw {
                 let pc = self.p.create(&name, 0..elements);
                 let name = self.name("Source");
                 let pc = pc.par_do_splittable(&name, self.splittable(n, span));
-                self.add(pc, Windows::Global, (elements * n) as usize);
+                self.add_source(pc, (elements * n) as usize, true);
             }
         }
     }
@@ -149,30 +268,52 @@ impl Draw {
         .pieces(move |range, _| range.split(pieces))
     }
 
+    /// As [`splittable`](Draw::splittable), with a watermark that many elements are behind.
+    fn late(&mut self, n: i64) -> impl purlin_sdk::sdf::SplittableDoFn<Input = i64, Output = i64> + use<> {
+        let (pause_every, pause) = (self.rng.i64(2..30), seconds(self.rng.i64(0..3)));
+        let pieces = self.rng.usize(1..5);
+        OffsetSource::<Manual, i64, i64, _>::new(
+            OffsetRange::new(0, n),
+            move |element, offsets, _, out: &mut Emitter<'_, i64>| {
+                let mut next = offsets.range().start;
+                while offsets.try_claim(next) {
+                    offsets.set_watermark(Timestamp::from_secs(3 * next))?;
+                    out.emit_at(100 * element + next, Timestamp::from_secs(3 * next + 20 - next * 37 % 60));
+                    next += 1;
+                    if next % pause_every == 0 {
+                        return Ok(Continuation::Resume(pause));
+                    }
+                }
+                Ok(Continuation::Stop)
+            },
+        )
+        .pieces(move |range, _| range.split(pieces))
+    }
+
     fn transform(&mut self) {
-        match self.rng.u8(..16) {
+        match self.rng.u8(..24) {
             0 => self.source(),
             1 => {
                 let (name, input) = (self.name("Map"), self.take());
                 let (a, b) = (self.rng.i64(1..9), self.rng.i64(0..100));
                 let pc = input.pc.map(&name, move |x| (a * x + b).rem_euclid(1000));
-                self.add(pc, input.windows, input.most);
+                self.add(pc, &input, input.most);
             }
             2 => {
                 let (name, input) = (self.name("Filter"), self.take());
                 let m = self.rng.i64(2..6);
-                self.add(input.pc.filter(&name, move |x| x % m != 0), input.windows, input.most);
+                self.add(input.pc.filter(&name, move |x| x % m != 0), &input, input.most);
             }
             3 => {
                 let (name, input) = (self.name("FlatMap"), self.take());
                 if 2 * input.most <= MOST {
                     let pc = input.pc.flat_map(&name, |x: i64| (0..x % 3).map(move |i| x + i));
-                    self.add(pc, input.windows, 2 * input.most);
+                    self.add(pc, &input, 2 * input.most);
                 }
             }
             4 => {
                 let (name, input) = (self.name("Reshuffle"), self.take());
-                self.add(input.pc.reshuffle(&name), input.windows, input.most);
+                self.add(input.pc.reshuffle(&name), &input, input.most);
             }
             5 | 6 => self.flatten(),
             7 => self.group(),
@@ -181,12 +322,15 @@ impl Draw {
             11 | 12 => self.window(),
             13 => self.side_input(),
             14 => self.partition(),
+            15..=18 => self.triggered(),
+            19 | 20 => self.stateful(),
+            21 => self.triggered_side_input(),
             _ => {
                 let (name, input) = (self.name("Splittable"), self.take());
                 let n = self.rng.i64(0..4);
                 if input.most * n as usize <= MOST {
                     let pc = input.pc.par_do_splittable(&name, self.repeat(n));
-                    self.add(pc, input.windows, input.most * n as usize);
+                    self.add(pc, &input, input.most * n as usize);
                 }
             }
         }
@@ -220,8 +364,9 @@ impl Draw {
             }
         }
         let most = inputs.iter().map(|i| i.most).sum();
+        let known = inputs.iter().fold(Known::ALL, |known, i| known.and(i.known));
         let pc = self.p.flatten(&name, inputs.into_iter().map(|i| i.pc));
-        self.add(pc, first.windows, most);
+        self.add(pc, &Made { known, ..first }, most);
     }
 
     fn group(&mut self) {
@@ -234,7 +379,7 @@ impl Draw {
                 (key + 7 * values.len() as i64 + values.iter().sum::<i64>()).rem_euclid(1000)
             },
         );
-        self.add(pc, grouped(input.windows), input.most);
+        self.add_grouped(pc, &input, input.most);
     }
 
     fn combine(&mut self) {
@@ -245,7 +390,7 @@ impl Draw {
             .key_by(&format!("{name} Key"), move |x| (x % keys).to_string())
             .combine_per_key(&name, Sum)
             .map(&format!("{name} Value"), |(key, sum)| (key.len() as i64 + sum).rem_euclid(1000));
-        self.add(pc, grouped(input.windows), input.most);
+        self.add_grouped(pc, &input, input.most);
     }
 
     fn combine_all(&mut self) {
@@ -254,13 +399,16 @@ impl Draw {
         let defaults = input.windows == Windows::Global && self.rng.bool();
         let all = if defaults { all } else { all.without_defaults() };
         let pc = input.pc.apply(&name, all).map(&format!("{name} Value"), |sum| sum.rem_euclid(1000));
-        self.add(pc, grouped(input.windows), input.most.max(1));
+        self.add_grouped(pc, &input, input.most.max(1));
     }
 
     fn window(&mut self) {
         let (name, input) = (self.name("Window"), self.take());
         let size = self.rng.i64(1..60);
+        // What is late would be dropped, and what has one time or another lies in one window or another.
+        let global = !input.known.on_time || !input.known.times;
         let (windows, into, times) = match self.rng.u8(..8) {
+            _ if global => (Windows::Global, WindowInto::of(GlobalWindows), 1),
             0 => (Windows::Global, WindowInto::of(GlobalWindows), 1),
             1..=3 => (Windows::Fixed(size), WindowInto::of(FixedWindows::of(seconds(size))), 1),
             4 | 5 if 3 * input.most <= MOST => {
@@ -271,13 +419,19 @@ impl Draw {
             }
             _ => (Windows::Sessions(size, false), WindowInto::of(Sessions::with_gap(seconds(size))), 1),
         };
-        let into = match self.rng.u8(..4) {
-            0 => into.timestamp_combiner(TimestampCombiner::Earliest),
-            1 => into.timestamp_combiner(TimestampCombiner::Latest),
-            _ => into.timestamp_combiner(TimestampCombiner::EndOfWindow),
+        let combiner = match self.rng.u8(..4) {
+            0 => TimestampCombiner::Earliest,
+            1 => TimestampCombiner::Latest,
+            _ => TimestampCombiner::EndOfWindow,
         };
-        let pc = input.pc.window_into(&name, into);
-        self.add(pc, windows, times * input.most);
+        let at_end = combiner == TimestampCombiner::EndOfWindow;
+        // No data are late: with lateness, the one pane is not called the last one, and that is all.
+        let (into, lateness) = match self.rng.u8(..4) {
+            0 => (into.allowed_lateness(seconds(self.rng.i64(1..50))), true),
+            _ => (into, input.lateness),
+        };
+        let pc = input.pc.window_into(&name, into.timestamp_combiner(combiner));
+        self.add(pc, &Made { windows, at_end, lateness, ..input.clone() }, times * input.most);
     }
 
     fn side_input(&mut self) {
@@ -295,14 +449,14 @@ impl Draw {
             Ok(())
         });
         let pc = main.pc.par_do_with(&name, add.side(&view)).main();
-        self.add(pc, main.windows, main.most);
+        self.add(pc, &main, main.most);
     }
 
     fn partition(&mut self) {
         let (name, input) = (self.name("Partition"), self.take());
         let n = self.rng.usize(1..4);
         let parts = input.pc.apply(&name, Partition::of(n, move |x: &i64| *x as usize % n));
-        parts.into_iter().for_each(|pc| self.add(pc, input.windows, input.most));
+        parts.into_iter().for_each(|pc| self.add(pc, &input, input.most));
     }
 }
 

@@ -11,6 +11,7 @@ mod check;
 mod multiset;
 mod ran;
 mod selection;
+mod shapes;
 
 pub use assertion::{Assertion, assert_that};
 pub use ran::{ASSERTION, check_assertions};

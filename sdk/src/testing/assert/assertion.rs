@@ -89,6 +89,17 @@ impl<T: Element + PartialEq + fmt::Debug> Assertion<T> {
         self.in_pane(PaneChoice::Final)
     }
 
+    /// Only elements of firings up to the one at the window's end, that one included: what was known when the window
+    /// was complete, early and on time.
+    pub fn in_combined_non_late_panes(self) -> Assertion<T> {
+        self.in_pane(PaneChoice::NonLate)
+    }
+
+    /// Only elements in the global window, of firings before its end.
+    pub fn in_early_global_window_panes(self) -> Assertion<T> {
+        self.in_global_window().in_early_pane()
+    }
+
     /// Also asserts that every key and window fired at most once: an element of a second firing, or of one that is not
     /// the last, fails.
     pub fn in_only_pane(self) -> Assertion<T> {
@@ -106,6 +117,14 @@ impl<T: Element + PartialEq + fmt::Debug> Assertion<T> {
         self.check(move |got| {
             let difference = Difference::between(&expected, &got.values, |v| got.encoding_of(v));
             if difference.is_none() { Ok(()) } else { Err(DoFnError::msg(difference)) }
+        });
+    }
+
+    /// There is an element.
+    pub fn is_not_empty(self) {
+        self.check(|got| match got.values.len() {
+            0 => Err(DoFnError::msg("expected something, got nothing")),
+            _ => Ok(()),
         });
     }
 
@@ -136,7 +155,7 @@ impl<T: Element + PartialEq + fmt::Debug> Assertion<T> {
         self.check(move |got| predicate(got.values));
     }
 
-    fn check<F>(self, verdict: F)
+    pub(super) fn check<F>(self, verdict: F)
     where
         F: Fn(Selected<T>) -> Result + Clone + Send + 'static,
     {

@@ -38,6 +38,8 @@ impl<T: Element> DoFn for Reify<T> {
 /// The elements that an assertion is about.
 pub(super) struct Selected<T> {
     pub(super) values: Vec<T>,
+    /// The window of each.
+    pub(super) windows: Vec<Window>,
     coder: CoderRef<T>,
 }
 
@@ -82,16 +84,19 @@ where
         _out: &mut Emitter<'_, ()>,
     ) -> Result {
         let coder = self.coder.get();
-        let (mut values, mut elsewhere) = (Vec::new(), Vec::new());
+        let (mut values, mut windows, mut elsewhere) = (Vec::new(), Vec::new(), Vec::new());
         for (bytes, (window, pane)) in all {
             let value: T = from_bytes(&*coder, &bytes)?;
             match self.selection.takes(&window, pane) {
-                Ok(true) => values.push(value),
+                Ok(true) => {
+                    values.push(value);
+                    windows.push(window);
+                }
                 Ok(false) => elsewhere.push(Elsewhere { value, window, pane }),
                 Err(what) => return Err(DoFnError::msg(format!("{what}: {}", Listed(&[value])))),
             }
         }
-        let verdict = (self.verdict)(Selected { values, coder });
+        let verdict = (self.verdict)(Selected { values, windows, coder });
         if let Err(e) = verdict {
             let Check { selection, .. } = self;
             let mut text = format!("the assertion{selection} does not hold: {e}");

@@ -11,6 +11,8 @@ pub(super) enum PaneChoice {
     Early,
     Late,
     Final,
+    /// Early, on time, or of no firing.
+    NonLate,
     /// All of them, of which none may be one of several.
     Only,
 }
@@ -37,6 +39,7 @@ impl Selection {
             Some(PaneChoice::Early) => pane.timing == PaneTiming::Early,
             Some(PaneChoice::Late) => pane.timing == PaneTiming::Late,
             Some(PaneChoice::Final) => pane.is_last,
+            Some(PaneChoice::NonLate) => pane.timing != PaneTiming::Late,
             Some(PaneChoice::Only) if pane.is_first && pane.is_last => true,
             Some(PaneChoice::Only) => {
                 return Err(format!("expected the only pane of {window}, got an element of {pane:?}"));
@@ -56,6 +59,7 @@ impl fmt::Display for Selection {
             Some(PaneChoice::Early) => " in early panes",
             Some(PaneChoice::Late) => " in late panes",
             Some(PaneChoice::Final) => " in the final pane",
+            Some(PaneChoice::NonLate) => " in panes that are not late",
             Some(PaneChoice::Only) => " in the only pane",
         })
     }
@@ -80,6 +84,7 @@ mod tests {
             (PaneChoice::OnTime, [false, true, false]),
             (PaneChoice::Late, [false, false, true]),
             (PaneChoice::Final, [false, false, true]),
+            (PaneChoice::NonLate, [true, true, false]),
         ] {
             let selection = Selection { window: None, pane: Some(choice) };
             let found = [early, on_time, late].map(|p| selection.takes(&Window::Global, p).unwrap());
