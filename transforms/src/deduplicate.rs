@@ -77,7 +77,7 @@ impl<S> Deduplicate<S> {
     fn first<K: Key, V: Element>(&self, pairs: &PCollection<(K, V)>) -> PCollection<(K, V)> {
         let Deduplicate { time, duration, .. } = *self;
         if duration <= Duration::ZERO {
-            pairs.pipeline().refuse(format!(
+            pairs.pipeline().build_error(format!(
                 "it drops what repeats an element within {duration}, which is nothing; give it a longer time"
             ));
         }

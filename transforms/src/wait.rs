@@ -91,7 +91,7 @@ impl<S: Element> Signal for PCollection<S> {
     #[track_caller]
     fn complete(&self, n: usize) -> Option<View<ListView<()>>> {
         if !self.is_bounded() && self.windowing().window_fn.is_global() {
-            self.pipeline().refuse(format!(
+            self.pipeline().build_error(format!(
                 "it waits for a signal without an end in the global window, {self:?}, which is never complete, also under \
                  a trigger that fires early. Put the signal into windows by `window_into`, or wait for one with an end"
             ));
