@@ -4,7 +4,7 @@
 //! - windows and values always; timestamps and panes where no firing is early or late;
 //! - of a grouping with triggers that discards: all panes together; of one that accumulates: the last pane, or when no
 //!   data are late, the one that is on time;
-//! - under a script, every pane, and what is dropped.
+//! - under a script, every pane (but for whether one at a window's expiry is on time or late), and what is dropped.
 //!
 //! In every run panes are numbered as they must be, and the watermark is never past an element at work. Where the
 //! engine is driven alone, watermarks never go back and end at the end of time.
@@ -24,14 +24,15 @@ use purlin_sdk::{
     exec::{Checks, RunEnv},
     graph::Graph,
     metrics::DROPPED_DUE_TO_LATENESS,
-    window::{PaneInfo, PaneTiming},
+    window::{PaneInfo, PaneTiming, Window},
 };
 use random_pipeline::{Drawn, random_pipeline, scripted_pipeline};
 
 /// What came out where: a collection's number and an element with all that goes with it.
 type Results = Vec<String>;
 
-const PIPELINES: u64 = 240;
+const PIPELINES: u64 = 140;
+const SCRIPTS: u64 = 100;
 const SEEDS: u64 = 10;
 const THREADS: [usize; 4] = [1, 2, 4, 16];
 
@@ -56,7 +57,15 @@ fn results(drawn: &Drawn, dropped: i64) -> Results {
     let line = |s: &Seen<(usize, i64)>| {
         let known = drawn.known[s.value.0];
         let time = if known.times { s.timestamp.to_string() } else { "?".to_owned() };
-        let pane = if known.panes { format!("{:?}", s.pane) } else { "?".to_owned() };
+        let pane = match s.pane {
+            _ if !known.panes => "?".to_owned(),
+            // What comes out when a window expires is on time or late by the output watermark, which other keys of the
+            // transform hold, so that it matters which of them was first.
+            pane if pane.is_last && pane.on_time_index == 0 => {
+                format!("pane {}, the last one, on time or late", pane.index)
+            }
+            pane => format!("{pane:?}"),
+        };
         format!("{:?} at {time} in {} {pane}", s.value, s.window)
     };
     let mut lines: Results = drawn.committed.seen().iter().map(line).collect();
@@ -68,9 +77,9 @@ fn results(drawn: &Drawn, dropped: i64) -> Results {
 /// The panes of each key and window are numbered from the first to the last, early ones before the one on time before
 /// late ones.
 fn check_panes(drawn: &Drawn) {
-    let mut panes: BTreeMap<(usize, i64, String), Vec<(PaneInfo, usize)>> = BTreeMap::new();
+    let mut panes: BTreeMap<(usize, i64, Window), Vec<(PaneInfo, usize)>> = BTreeMap::new();
     for Seen { value: (grouping, (key, size)), window, pane, .. } in drawn.panes.seen() {
-        panes.entry((grouping, key, window.to_string())).or_default().push((pane, size));
+        panes.entry((grouping, key, window)).or_default().push((pane, size));
     }
     for (of, mut panes) in panes {
         let grouping = drawn.groupings[of.0];
@@ -135,7 +144,8 @@ fn results_of_engine(draw: Draw, seed: u64, config: EngineConfig) -> Results {
         |engine: &Engine| -> Vec<_> { paths.iter().map(|path| engine.watermarks(path).unwrap()).collect() };
     let mut before = watermarks(&engine);
     let mut now = clock.now();
-    loop {
+    let mut over = false;
+    while !over {
         match engine.next(now) {
             Next::Task(task) => {
                 let finalizers = engine.commit(task.run(), now);
@@ -145,12 +155,11 @@ fn results_of_engine(draw: Draw, seed: u64, config: EngineConfig) -> Results {
                 now = until.unwrap();
                 clock.set(now);
             }
-            Next::Over => break,
+            Next::Over => over = true,
         }
         let found = watermarks(&engine);
         for ((path, found), before) in paths.iter().zip(&found).zip(&before) {
-            let ((input, output), before) = (*found, *before);
-            assert!(input >= before.0 && output >= before.1, "`{path}` goes back: {before:?}, {found:?}");
+            assert!(found.0 >= before.0 && found.1 >= before.1, "`{path}` goes back: {before:?}, {found:?}");
         }
         before = found;
     }
@@ -262,7 +271,7 @@ fn random_pipelines_3() {
 /// Under a script everything is the same, every pane and what is dropped.
 fn check_scripts(part: u64) {
     let (mut pipelines, mut early, mut late, mut dropping) = (0, 0, 0, 0);
-    for seed in seeds(0..PIPELINES, part) {
+    for seed in seeds(0..SCRIPTS, part) {
         let found = check(scripted_pipeline, seed);
         let count = |timing: PaneTiming| {
             found.iter().filter(|line| line.contains(&format!("timing: {timing:?}"))).count()
@@ -273,7 +282,7 @@ fn check_scripts(part: u64) {
         dropping += usize::from(found.last().unwrap() != "0 dropped");
     }
     let seen = (early, late, dropping);
-    assert!(early.min(late) >= pipelines && 10 * dropping >= pipelines, "{seen:?} of {pipelines} pipelines");
+    assert!(early.min(2 * late) >= pipelines && 10 * dropping >= pipelines, "{seen:?} of {pipelines} pipelines");
 }
 
 #[test]

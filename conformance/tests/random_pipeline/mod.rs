@@ -200,7 +200,9 @@ impl Draw {
     /// What comes out of a grouping that fires once for each window.
     fn add_grouped(&mut self, pc: PCollection<i64>, of: &Made, most: usize) {
         let times = of.at_end || (of.known.times && of.known.on_time);
-        let known = Known { times, ..Known::ALL };
+        // Where lateness is allowed, a pane is the last one when the watermark had passed that too.
+        let panes = !of.lateness || of.windows == Windows::Global;
+        let known = Known { times, panes, on_time: true };
         let windows = grouped(of.windows);
         self.made.push(Made { pc, windows, known, most, read: false, ..of.clone() });
     }
@@ -425,7 +427,7 @@ impl Draw {
             _ => TimestampCombiner::EndOfWindow,
         };
         let at_end = combiner == TimestampCombiner::EndOfWindow;
-        // No data are late: with lateness, the one pane is not called the last one, and that is all.
+        // No data are late, so that it changes nothing.
         let (into, lateness) = match self.rng.u8(..4) {
             0 => (into.allowed_lateness(seconds(self.rng.i64(1..50))), true),
             _ => (into, input.lateness),

@@ -130,7 +130,7 @@ fn check_value<T: Clone + Debug + 'static>(
     if let Err(e) = coder.encode(value, context, &mut behind) {
         return Err(format!("{value:?} cannot be written behind other bytes in {context:?}: {e}"));
     }
-    if behind[..2] != [0xA5, 0x5A] || behind[2..] != bytes[..] {
+    if behind.strip_prefix(&[0xA5, 0x5A]) != Some(&bytes[..]) {
         return Err(format!(
             "{value:?} is written as {}, and behind the bytes A5 5A they are {} in {context:?}: append to what is there",
             Hex(&bytes),
