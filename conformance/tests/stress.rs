@@ -110,7 +110,7 @@ fn check_panes(drawn: &Drawn) {
             fail("those from the one on time on are not numbered");
         }
         let at_end = panes.last().is_some_and(|(pane, _)| pane.is_last);
-        if last == 1 && !at_end || grouping.closes && !at_end {
+        if !at_end && (last == 1 || grouping.closes) {
             fail("the last pane is not the last");
         }
     }
@@ -282,7 +282,10 @@ fn check_scripts(part: u64) {
         dropping += usize::from(found.last().unwrap() != "0 dropped");
     }
     let seen = (early, late, dropping);
-    assert!(early.min(2 * late) >= pipelines && 10 * dropping >= pipelines, "{seen:?} of {pipelines} pipelines");
+    assert!(
+        early.min(2 * late) >= pipelines && 10 * dropping >= pipelines,
+        "{seen:?} of {pipelines} pipelines"
+    );
 }
 
 #[test]
