@@ -24,5 +24,6 @@ pub mod timers;
 pub mod triggered_sides;
 pub mod triggers;
 pub mod wait;
+pub mod watch;
 pub mod watermarks;
 pub mod windows;

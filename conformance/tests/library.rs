@@ -48,3 +48,28 @@ common::cases! {
     distinct_in_windows,
     aggregations_under_a_trigger,
 }
+
+/// On clocks that stand at the epoch and go on by themselves.
+macro_rules! watch {
+    ($($case:ident),+ $(,)?) => {
+        $(
+            #[test]
+            fn $case() {
+                purlin_conformance::runners::for_each_runner(purlin_conformance::cases::watch::$case);
+            }
+        )+
+    };
+}
+
+watch! {
+    a_single_poll_of_several_elements,
+    many_polls,
+    many_polls_with_a_key,
+    a_poll_with_many_outputs,
+    outputs_come_in_the_order_of_time,
+    the_watermark_follows_the_polls,
+    the_interval_is_kept,
+    a_watermark_at_the_end_is_complete,
+    a_drain_ends_polling,
+    a_poll_that_fails,
+}
