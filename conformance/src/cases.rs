@@ -39,5 +39,6 @@ pub mod triggered_sides;
 pub mod triggers;
 pub mod views;
 pub mod wait;
+pub mod watch;
 pub mod watermarks;
 pub mod windows;

@@ -74,6 +74,7 @@ mod to_string;
 mod top;
 mod values;
 mod wait;
+mod watch;
 
 pub use batches::{ByteSizeBy, EncodedSize, GroupIntoBatches, GroupIntoShardedBatches, Weigh};
 pub use count::{Count, CountFn, CountPerElement};
@@ -97,3 +98,4 @@ pub use to_string::{Elements, Iterables, Kvs, ToString};
 pub use top::{Top, TopFn};
 pub use values::Values;
 pub use wait::Wait;
+pub use watch::{OwnKey, PollResult, Termination, Watch};

@@ -22,6 +22,12 @@ impl<V> View<V> {
     pub fn path(&self) -> &Arc<str> {
         &self.path
     }
+
+    /// The same side input, without what it reads as: for a composite transform that keeps those it is given, and hands
+    /// them on to the transforms that it is made of.
+    pub fn untyped(&self) -> View<()> {
+        View::new(self.path.clone())
+    }
 }
 
 impl<V> Clone for View<V> {
