@@ -120,7 +120,9 @@ impl<F, G> Watch<F, G> {
         let coder = match default_coder::<K>() {
             Ok(coder) => Some(coder),
             Err(e) => {
-                input.pipeline().refuse(format!("the key that tells its outputs apart has no coder: {e}"));
+                input
+                    .pipeline()
+                    .build_error(format!("the key that tells its outputs apart has no coder: {e}"));
                 None
             }
         };

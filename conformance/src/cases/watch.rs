@@ -62,14 +62,14 @@ pub fn a_single_poll_of_several_elements(r: &dyn Runner) {
     assert_eq!(out, pairs.map(|(a, b)| (a.to_owned(), b.to_owned())));
 }
 
-fn watched<T: Element + Ord>(
+fn watched<T>(
     r: &dyn Runner,
     poll: impl Fn(&String, &ProcessContext<'_>) -> Result<PollResult<T>> + Clone + Send + 'static,
     interval: Duration,
     termination: Termination,
 ) -> Vec<(T, Timestamp)>
 where
-    T: purlin_sdk::Key,
+    T: Element + Ord + purlin_sdk::Key,
 {
     let log = Log::default();
     run(r, |p| {
