@@ -5,10 +5,11 @@
 pub use std::process::ExitCode;
 
 pub use crate::{
-    Apply, BundleContext, BundleEmitter, CoGroupByKey, Combine, CombineFn, DoFn, DoFnError, Duration,
-    Element, Emitter, Failed, GroupByKey, Grouped, Key, KeyedDoFn, KeyedParDo, KeyedState, ListView, MapView,
-    MultimapView, Outputs, PCollection, PTransform, ParDo, Partition, PerWorker, Pipeline, ProcessContext,
-    Result, Runner, SetupContext, Tag, TimerContext, Timestamp, View, WindowInto, WithTimestamps,
+    Apply, BundleContext, BundleEmitter, CoGroupByKey, Combine, CombineContext, CombineFn,
+    CombineFnWithContext, CombineWithContext, DoFn, DoFnError, Duration, Element, Emitter, Failed,
+    GroupByKey, Grouped, Key, KeyedDoFn, KeyedParDo, KeyedState, ListView, MapView, MultimapView, Outputs,
+    PCollection, PTransform, ParDo, Partition, PerWorker, Pipeline, ProcessContext, Result, Runner,
+    SetupContext, Tag, TimerContext, Timestamp, View, WindowInto, WithTimestamps,
     transforms::{
         Count, Distinct, Join, Keys, KvSwap, Latest, Max, Mean, Min, Sample, Sum, ToList, Top, Values,
         float_order,

@@ -7,6 +7,7 @@ pub mod batches;
 pub mod bundles;
 pub mod coders;
 pub mod combine;
+pub mod combine_context;
 pub mod costs;
 pub mod custom_windows;
 pub mod deep;

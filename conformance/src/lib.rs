@@ -1,7 +1,7 @@
 //! Pipelines that every runner must pass.
 //!
-//! [`cases`] holds pipelines as functions of a [`Runner`](purlin_sdk::Runner), each of which checks its own result;
-//! [`table`] lists them all, so that a runner from elsewhere can be put to the same test. [`runners`] holds the two
+//! `cases` holds pipelines as functions of a [`Runner`](purlin_sdk::Runner), each of which checks its own result;
+//! `table` lists them all, so that a runner from elsewhere can be put to the same test. [`runners`] holds the two
 //! runners at hand, in every setup that they are tested in.
 #![forbid(unsafe_code)]
 

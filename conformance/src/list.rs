@@ -91,6 +91,18 @@ macro_rules! conformance_cases {
                 distinct_in_windows,
                 aggregations_under_a_trigger,
             }
+            watch {
+                a_single_poll_of_several_elements,
+                many_polls,
+                many_polls_with_a_key,
+                a_poll_with_many_outputs,
+                outputs_come_in_the_order_of_time,
+                the_watermark_follows_the_polls,
+                the_interval_is_kept,
+                a_watermark_at_the_end_is_complete,
+                a_drain_ends_polling,
+                a_poll_that_fails,
+            }
             bundles {
                 b114_late_data_are_dropped_by_groupings_only,
                 b115_a_window_decides_what_is_late,
@@ -117,6 +129,11 @@ macro_rules! conformance_cases {
                 b155_grouped_values_can_be_walked_again,
                 combining_in_windows,
                 the_earliest_timestamp_holds_the_watermark,
+            }
+            combine_context {
+                a_side_input_while_combining,
+                the_side_window_follows_the_main_one,
+                defaults_in_windows,
             }
             costs {
                 b177_the_cost_of_an_element_is_flat,
@@ -213,6 +230,18 @@ macro_rules! conformance_cases {
                 metrics_of_bundles,
                 metrics_of_timers,
                 attempted_and_committed [retries: 2],
+            }
+            no_trace {
+                plain_windows [retries: 4],
+                plain_windows_with_lateness [retries: 4],
+                sessions [retries: 4],
+                triggered_windows_that_discard [retries: 4],
+                triggered_windows_that_accumulate [retries: 4],
+                a_trigger_that_ends [retries: 4],
+                state_and_timers [retries: 4],
+                time_sorted_input [retries: 4],
+                triggered_side_inputs [retries: 4],
+                restrictions [retries: 4],
             }
             options {
                 b207_every_windowing_option_has_an_effect,

@@ -59,11 +59,6 @@ fn results(drawn: &Drawn, dropped: i64) -> Results {
         let time = if known.times { s.timestamp.to_string() } else { "?".to_owned() };
         let pane = match s.pane {
             _ if !known.panes => "?".to_owned(),
-            // What comes out when a window expires is on time or late by the output watermark, which other keys of the
-            // transform hold, so that it matters which of them was first.
-            pane if pane.is_last && pane.on_time_index == 0 => {
-                format!("pane {}, the last one, on time or late", pane.index)
-            }
             pane => format!("{pane:?}"),
         };
         format!("{:?} at {time} in {} {pane}", s.value, s.window)

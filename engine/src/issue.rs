@@ -338,7 +338,6 @@ impl Engine {
         let mut cx = BundleCx::new(self.env.clone(), effects);
         let watermark = state.progress.input();
         cx.watermark = (watermark > Timestamp::MIN).then_some(watermark);
-        cx.output_watermark = state.progress.output();
         cx.now = reached.now;
         cx.synchronized = reached.synchronized;
         *cx.keyed() = keyed;

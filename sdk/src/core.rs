@@ -2,6 +2,7 @@
 
 mod co_group;
 mod combine;
+mod combine_with_context;
 mod flatten;
 mod group_by_key;
 mod partition;
@@ -10,6 +11,9 @@ mod with_timestamps;
 
 pub use co_group::CoGroupByKey;
 pub use combine::Combine;
+pub use combine_with_context::{
+    CombineContext, CombineFnWithContext, CombineWithContext, GloballyWithContext, PerKeyWithContext,
+};
 pub use group_by_key::GroupByKey;
 pub use partition::Partition;
 pub use window_into::WindowInto;

@@ -35,7 +35,10 @@ pub mod window;
 pub use async_dofn::{AsyncContext, AsyncDoFn};
 pub use clock::{Clock, ClockRef, ManualClock, SystemClock};
 pub use combine::CombineFn;
-pub use core::{CoGroupByKey, Combine, GroupByKey, Partition, WindowInto, WithTimestamps};
+pub use core::{
+    CoGroupByKey, Combine, CombineContext, CombineFnWithContext, CombineWithContext, GloballyWithContext,
+    GroupByKey, Partition, PerKeyWithContext, WindowInto, WithTimestamps,
+};
 pub use dofn::{
     BundleContext, BundleEmitter, DoFn, Emitter, Failed, PerWorker, ProcessContext, SetupContext, Tag,
 };

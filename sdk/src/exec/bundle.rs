@@ -60,8 +60,6 @@ pub struct BundleCx {
     pub env: Arc<RunEnv>,
     /// The stage's input watermark before the bundle; nothing before there was one.
     pub watermark: Option<Timestamp>,
-    /// The stage's output watermark before the bundle: what it emits behind this is late where it goes.
-    pub output_watermark: Timestamp,
     /// Processing time when the bundle was handed out.
     pub now: Timestamp,
     /// All groupings upstream have done what was due in processing time before this.
@@ -91,7 +89,6 @@ impl BundleCx {
         BundleCx {
             env,
             watermark: None,
-            output_watermark: Timestamp::MIN,
             now: Timestamp::MIN,
             synchronized: Timestamp::MAX,
             group_watermarks: Vec::new(),

@@ -78,6 +78,12 @@ impl<D: DoFn> ParDo<D> {
         self
     }
 
+    /// Lets the DoFn read views that are known by their paths.
+    pub(crate) fn sides(mut self, views: Vec<Arc<str>>) -> ParDo<D> {
+        self.views.extend(views);
+        self
+    }
+
     /// Declares a further output. May be called several times.
     #[must_use]
     pub fn tag<T: Element>(mut self, tag: Tag<T>) -> ParDo<D> {

@@ -302,7 +302,6 @@ impl<K: Key, F: Fold> PanedRoot<K, F> {
         let cx = down.cx();
         let marks = Marks {
             input: cx.watermark.unwrap_or(Timestamp::MIN),
-            output: cx.output_watermark,
             now: cx.now,
             synchronized: cx.synchronized,
         };
