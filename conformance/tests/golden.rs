@@ -302,7 +302,7 @@ fn a_directory_without_cases_is_an_error() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR"));
     let none = run_all(&[dir.join("nowhere")], None, Choice::Direct, |_, _| {}).unwrap_err().to_string();
     assert!(none.contains("nowhere"), "{none}");
-    let empty = run_all(&[dir.join("tests/common")], None, Choice::Direct, |_, _| {}).unwrap_err();
+    let empty = run_all(&[dir.join("src/bin")], None, Choice::Direct, |_, _| {}).unwrap_err();
     assert!(empty.to_string().contains("there is no case in it"), "{empty}");
     assert_eq!(Datum::text("a").to_string(), "\"a\"");
 }
