@@ -17,6 +17,7 @@ mod effects;
 mod element_wise;
 mod fused;
 mod group;
+mod holds;
 mod input;
 mod instance;
 mod kernel;

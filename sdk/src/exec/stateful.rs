@@ -6,7 +6,6 @@
 //! happens to costs nothing.
 
 mod bundle;
-mod holds;
 mod kernel;
 mod op;
 mod slots;

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     Key, Timestamp,
+    exec::holds::Holds,
     window::{Window, WindowingStrategy},
 };
 
@@ -34,8 +35,8 @@ pub(super) struct Panes<K: Key, F: Fold> {
     due: BTreeMap<Timestamp, Vec<K>>,
     due_clock: BTreeMap<Timestamp, Vec<K>>,
     due_synchronized: BTreeMap<Timestamp, Vec<K>>,
-    // Timestamps that hold the watermark, with how many windows do so at each.
-    holds: BTreeMap<Timestamp, usize>,
+    // Where windows hold the watermark.
+    holds: Holds,
     bundle: u64,
     touched: Vec<K>,
     // Keys of this bundle as they were before it.
@@ -49,7 +50,7 @@ impl<K: Key, F: Fold> Panes<K, F> {
             due: BTreeMap::new(),
             due_clock: BTreeMap::new(),
             due_synchronized: BTreeMap::new(),
-            holds: BTreeMap::new(),
+            holds: Holds::default(),
             bundle: 0,
             touched: Vec::new(),
             before: Vec::new(),
@@ -83,7 +84,7 @@ impl<K: Key, F: Fold> Panes<K, F> {
         let panes = keys.entry(key.clone()).or_insert_with(|| KeyPanes { panes: Vec::new(), bundle });
         if known != Some(bundle) {
             // While the bundle runs the engine goes by the last report; what holds afterwards is counted at its end.
-            panes.panes.iter_mut().for_each(|p| release(holds, p.held.take()));
+            panes.panes.iter_mut().filter_map(|p| p.held.take()).for_each(|at| holds.remove(at));
         }
         panes.bundle = bundle;
         panes
@@ -120,7 +121,7 @@ impl<K: Key, F: Fold> Panes<K, F> {
         let Some(KeyPanes { panes, .. }) = keys.get_mut(key) else { return };
         for pane in panes.iter_mut() {
             pane.held = pane.hold(strategy, machine, input);
-            count(holds, pane.held);
+            pane.held.iter().for_each(|at| holds.add(*at));
             let end = pane.window.max_timestamp();
             let on_time = input <= end && machine.watches_watermark() && !pane.closed;
             let at = if on_time { end } else { pane.window.expiry(strategy.allowed_lateness) };
@@ -146,8 +147,7 @@ impl<K: Key, F: Fold> GroupState for Panes<K, F> {
     fn report(&self) -> KeyedReport {
         let first = |map: &BTreeMap<Timestamp, Vec<K>>| map.keys().next().copied().unwrap_or(Timestamp::MAX);
         KeyedReport {
-            // No further than the end of the global window: past it a watermark closes that window downstream.
-            hold: self.holds.keys().next().map_or(Timestamp::MAX, |t| (*t).min(Timestamp::GLOBAL_WINDOW_MAX)),
+            hold: self.holds.first(),
             due: first(&self.due),
             due_clock: first(&self.due_clock),
             due_synchronized: first(&self.due_synchronized),
@@ -160,11 +160,11 @@ impl<K: Key, F: Fold> GroupState for Panes<K, F> {
         for (key, before) in std::mem::take(&mut self.before).into_iter().rev() {
             // What the bundle has counted by now, if it came that far.
             if let Some(now) = self.keys.remove(&key) {
-                now.panes.iter().for_each(|p| release(&mut self.holds, p.held));
+                now.panes.iter().filter_map(|p| p.held).for_each(|at| self.holds.remove(at));
             }
             let Some(mut panes) = before else { continue };
             for pane in &mut panes.panes {
-                count(&mut self.holds, pane.held);
+                pane.held.iter().for_each(|at| self.holds.add(*at));
                 for (map, at) in [
                     (&mut self.due, pane.due),
                     (&mut self.due_clock, pane.due_clock),
@@ -181,22 +181,6 @@ impl<K: Key, F: Fold> GroupState for Panes<K, F> {
 
     fn keep(&mut self) {
         self.before.clear();
-    }
-}
-
-fn count(holds: &mut BTreeMap<Timestamp, usize>, at: Option<Timestamp>) {
-    if let Some(at) = at {
-        *holds.entry(at).or_insert(0) += 1;
-    }
-}
-
-fn release(holds: &mut BTreeMap<Timestamp, usize>, at: Option<Timestamp>) {
-    let Some(at) = at else { return };
-    if let Some(n) = holds.get_mut(&at) {
-        *n -= 1;
-        if *n == 0 {
-            holds.remove(&at);
-        }
     }
 }
 

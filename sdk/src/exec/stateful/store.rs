@@ -6,7 +6,6 @@ use std::{
 };
 
 use super::{
-    holds::Holds,
     slots::{Fired, Slot, Slots},
     timers::{Owner, Timers},
     undo::Undo,
@@ -14,7 +13,7 @@ use super::{
 };
 use crate::{
     Duration, Element, Key, Timestamp,
-    exec::{GroupState, KeyedReport},
+    exec::{GroupState, KeyedReport, holds::Holds},
     state::{KeyedState, TimeDomain, TimerEntry},
     window::Window,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::holds::Holds;
+use crate::exec::holds::Holds;
 use crate::{
     Timestamp,
     state::{TimeDomain, TimerEntry},

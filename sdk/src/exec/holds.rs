@@ -6,14 +6,14 @@ use crate::Timestamp;
 
 /// A multiset of timestamps.
 #[derive(Debug, Default)]
-pub(super) struct Holds(BTreeMap<Timestamp, usize>);
+pub(crate) struct Holds(BTreeMap<Timestamp, usize>);
 
 impl Holds {
-    pub(super) fn add(&mut self, at: Timestamp) {
+    pub(crate) fn add(&mut self, at: Timestamp) {
         *self.0.entry(at).or_insert(0) += 1;
     }
 
-    pub(super) fn remove(&mut self, at: Timestamp) {
+    pub(crate) fn remove(&mut self, at: Timestamp) {
         if let Some(n) = self.0.get_mut(&at) {
             *n -= 1;
             if *n == 0 {
@@ -23,11 +23,11 @@ impl Holds {
     }
 
     /// The earliest, but none past the end of the global window: past it a watermark closes that window downstream.
-    pub(super) fn first(&self) -> Timestamp {
+    pub(crate) fn first(&self) -> Timestamp {
         self.0.keys().next().map_or(Timestamp::MAX, |at| (*at).min(Timestamp::GLOBAL_WINDOW_MAX))
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 }
