@@ -150,6 +150,7 @@ fn results_of_engine(draw: Draw, seed: u64, config: EngineConfig) -> Results {
                 now = until.unwrap();
                 clock.set(now);
             }
+            Next::Idle => unreachable!("nothing is live here"),
             Next::Over => over = true,
         }
         let found = watermarks(&engine);

@@ -195,7 +195,7 @@ impl Engine {
         let attempts = bundle.attempts + 1;
         // Under a script it is tried again at once: the next event must find everything worked off.
         let delay =
-            if self.streams.are_there() { std::time::Duration::ZERO } else { self.config.retry_delay };
+            if self.streams.are_there() || self.live.is_some() { std::time::Duration::ZERO } else { self.config.retry_delay };
         let wait = delay.saturating_mul(1 << bundle.attempts.min(16));
         match input {
             BundleInput::Batches(batches) => {

@@ -18,6 +18,7 @@ use purlin_sdk::{
 use crate::{
     BundleId, EngineConfig, Plan, StageId, Task, Teardown,
     chooser::Chooser,
+    live::Live,
     plan::Root,
     progress::{Network, Progress, propagate},
     state::{Item, KeyGroup, StageState},
@@ -46,6 +47,7 @@ pub struct Engine {
     pub(crate) lingering: HashMap<BundleId, InFlight>,
     pub(crate) metrics: MetricsSnapshot,
     pub(crate) streams: Streams,
+    pub(crate) live: Option<Live>,
     pub(crate) failure: Option<PipelineError>,
     pub(crate) cancelled: bool,
     pub(crate) draining: bool,
@@ -86,6 +88,8 @@ pub enum Next {
     Task(Box<Task>),
     /// There is nothing to do until a bundle comes back or processing time reaches this, if it is given.
     Wait(Option<Timestamp>),
+    /// There is nothing to do until the run is woken.
+    Idle,
     /// The run is over: see [`Engine::failure`].
     Over,
 }
@@ -99,8 +103,10 @@ impl Engine {
         let plan = Plan::new(graph)?;
         let mut env = env;
         let streams = Streams::new(&plan);
-        if let Some(clock) = streams.clock() {
-            // A pipeline with a test stream lives on the stream's time.
+        let live = Live::new(&plan);
+        let scripted = live.as_ref().map(|live| live.script().clock()).or(streams.clock());
+        if let Some(clock) = scripted {
+            // A pipeline with a script lives on the script's time.
             env.clock = clock.handle();
         }
         let mut stages: Vec<StageState> =
@@ -113,7 +119,7 @@ impl Engine {
                     state.push(Item::elements(Box::new(impulse)));
                     ready.insert(StageId(i));
                 }
-                Root::TestStream(_) => state.progress.open(Timestamp::MIN, Timestamp::MIN),
+                Root::TestStream(_) | Root::Live(_) => state.progress.open(Timestamp::MIN, Timestamp::MIN),
                 Root::Group(factory) if factory.fires_when_empty() => {
                     let end = Timestamp::GLOBAL_WINDOW_MAX;
                     state.windows.insert((end, Window::Global), end);
@@ -150,6 +156,7 @@ impl Engine {
             lingering: HashMap::new(),
             metrics: MetricsSnapshot::default(),
             streams,
+            live,
             failure: None,
             cancelled: false,
             draining: false,
@@ -161,9 +168,9 @@ impl Engine {
         Ok(engine)
     }
 
-    /// The clock that the pipeline lives on when it has a test stream.
+    /// The clock that the pipeline lives on when it has a test stream or a live one.
     pub fn stream_clock(&self) -> Option<&ManualClock> {
-        self.streams.clock()
+        self.live.as_ref().map(|live| live.script().clock()).or(self.streams.clock())
     }
 
     /// Why the run failed.
@@ -214,7 +221,7 @@ impl Engine {
         self.stop_bundles();
     }
 
-    fn stop_bundles(&mut self) {
+    pub(crate) fn stop_bundles(&mut self) {
         self.in_flight.values().for_each(|b| b.control.cancel());
         self.ready.clear();
     }
@@ -223,6 +230,10 @@ impl Engine {
     pub fn drain(&mut self) {
         if std::mem::replace(&mut self.draining, true) {
             return;
+        }
+        if let Some(live) = &self.live {
+            // Whoever feeds it brings it to its end.
+            return live.script().drain();
         }
         for (i, stage) in self.plan.stages.iter().enumerate() {
             if !matches!(stage.root, Root::Splittable) {
@@ -254,7 +265,7 @@ impl Engine {
 
     /// Whether the run is over.
     pub(crate) fn is_over(&self) -> bool {
-        if self.failure.is_some() || self.cancelled {
+        if self.failure.is_some() || self.cancelled || self.is_stopped() {
             return self.in_flight.is_empty();
         }
         self.in_flight.is_empty()

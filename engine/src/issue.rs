@@ -30,16 +30,23 @@ impl Engine {
     /// What to do next, with processing time at `now`.
     pub fn next(&mut self, now: Timestamp) -> Next {
         loop {
-            if self.failure.is_some() || self.cancelled {
+            if self.failure.is_some() || self.cancelled || self.is_stopped() {
+                self.end_live();
                 return if self.in_flight.is_empty() { Next::Over } else { Next::Wait(None) };
             }
-            let now = self.streams.clock().map_or(now, purlin_sdk::Clock::now);
+            let now = self.stream_clock().map_or(now, purlin_sdk::Clock::now);
             self.unpark(now);
             if let Some(task) = self.issue() {
                 return Next::Task(Box::new(task));
             }
+            if self.next_live() {
+                continue;
+            }
             if !self.in_flight.is_empty() || !self.lingering.is_empty() {
                 return Next::Wait(self.next_wake());
+            }
+            if self.live.is_some() {
+                return Next::Idle;
             }
             // Quiescent: scripted time goes on.
             if self.next_event() {
@@ -173,7 +180,7 @@ impl Engine {
             }
             Root::KeyGroups(_) => self.draft_key_group(id),
             Root::Splittable => self.draft_elements(id, 1),
-            Root::Impulse | Root::TestStream(_) | Root::Elements => self.draft_elements(id, usize::MAX),
+            Root::Impulse | Root::TestStream(_) | Root::Live(_) | Root::Elements => self.draft_elements(id, usize::MAX),
         }
     }
 

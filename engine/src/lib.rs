@@ -18,6 +18,7 @@ mod config;
 mod engine;
 mod issue;
 mod key_groups;
+mod live;
 mod plan;
 mod progress;
 mod side;

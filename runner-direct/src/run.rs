@@ -117,6 +117,7 @@ impl Runner for DirectRunner {
         let signal = Arc::new(Signal { shared: Arc::downgrade(&shared), ..Signal::default() });
         shared.attach(signal.clone());
         let (time, retries) = (self.clock.clone(), self.retries);
+        engine.go_live(&shared)?;
         let run = Run { engine, shared: shared.clone(), signal, time, clock, retries };
         thread::Builder::new()
             .name("purlin-direct".into())
@@ -172,10 +173,20 @@ impl Signal {
         }
     }
 
-    fn wait(&self, timeout: Duration) {
+    /// Until it is woken, or for this long.
+    fn wait(&self, timeout: Option<Duration>) {
         let woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.condvar.wait_timeout_while(woken, timeout, |woken| !*woken);
-        *waited.unwrap_or_else(PoisonError::into_inner).0 = false;
+        let mut woken = match timeout {
+            Some(timeout) => {
+                let waited = self.condvar.wait_timeout_while(woken, timeout, |woken| !*woken);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => {
+                let waited = self.condvar.wait_while(woken, |woken| !*woken);
+                waited.unwrap_or_else(PoisonError::into_inner)
+            }
+        };
+        *woken = false;
     }
 }
 
@@ -211,6 +222,7 @@ impl Run {
                         self.engine.metrics().clone();
                 }
                 Next::Wait(until) => self.wait(until),
+                Next::Idle => self.signal.wait(None),
                 Next::Over => break,
             }
         }
@@ -240,9 +252,9 @@ impl Run {
     fn wait(&self, until: Option<Timestamp>) {
         match (&self.time, until) {
             (Time::Virtual(clock), Some(at)) => clock.set(at),
-            (Time::Real, Some(at)) => self.signal.wait((at - self.clock.now()).to_std()),
+            (Time::Real, Some(at)) => self.signal.wait(Some((at - self.clock.now()).to_std())),
             // There is always something parked when the one thread has nothing to run.
-            (_, None) => self.signal.wait(Duration::from_millis(10)),
+            (_, None) => self.signal.wait(Some(Duration::from_millis(10))),
         }
     }
 }

@@ -59,6 +59,7 @@ impl Run {
             retries,
         });
         shared.attach(run.clone());
+        run.lock().go_live(&shared)?;
         for (i, deque) in deques.into_iter().enumerate() {
             let mine = run.clone();
             let spawned = thread::Builder::new()

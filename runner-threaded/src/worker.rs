@@ -95,6 +95,11 @@ impl Worker {
                     return Some(task);
                 }
                 Next::Wait(until) => self.wait(&run, engine, until),
+                Next::Idle => {
+                    run.idle.fetch_add(1, Ordering::SeqCst);
+                    drop(run.news.wait(engine));
+                    run.idle.fetch_sub(1, Ordering::SeqCst);
+                }
                 Next::Over => return None,
             }
         }

@@ -18,6 +18,7 @@ pub mod fused;
 pub mod graph;
 mod grouped;
 mod keyed_dofn;
+pub mod live;
 pub mod metrics;
 pub mod named;
 mod outputs;

@@ -202,7 +202,7 @@ fn work(shared: &Shared) -> Counted {
                 counted.bundles += 1;
             }
             // Woken when another thread commits something, or soon: nothing is parked here.
-            Next::Wait(_) => drop(shared.news.wait_timeout(engine, Duration::from_millis(1))),
+            Next::Wait(_) | Next::Idle => drop(shared.news.wait_timeout(engine, Duration::from_millis(1))),
             Next::Over => {
                 drop(engine);
                 shared.news.notify_all();

@@ -68,6 +68,11 @@ impl Planner<'_> {
                 let output: NewBatch = Arc::new(move || typed.output());
                 self.root(node, Root::TestStream(source.clone()), SlotKind::Relay(output));
             }
+            Op::Live(stream) => {
+                let typed = stream.clone();
+                let output: NewBatch = Arc::new(move || typed.output());
+                self.root(node, Root::Live(stream.clone()), SlotKind::Relay(output));
+            }
             Op::Element(factory) if node.views.is_empty() => {
                 if let [input] = inputs[..] {
                     let slot = self.slot(input.stage, &node.step, SlotKind::Kernel(factory.clone()));

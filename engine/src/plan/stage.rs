@@ -6,6 +6,7 @@ use purlin_sdk::{
     Duration, Step,
     batch::AnyBatch,
     exec::{GroupFactory, KernelFactory, SdfFactory, ViewFactory},
+    live::LiveStream,
     testing::TestStreamSource,
     window::WindowingStrategy,
 };
@@ -62,6 +63,8 @@ pub(crate) enum Root {
     Impulse,
     /// Scripted events.
     TestStream(Arc<dyn TestStreamSource>),
+    /// Events that are decided while it runs.
+    Live(LiveStream),
     /// Elements from other stages.
     Elements,
     /// Elements with restrictions.
@@ -79,6 +82,7 @@ impl fmt::Debug for Root {
         f.write_str(match self {
             Root::Impulse => "impulse",
             Root::TestStream(_) => "test stream",
+            Root::Live(_) => "live stream",
             Root::Elements => "elements",
             Root::Splittable => "splittable DoFn",
             Root::Group(..) => "grouping",

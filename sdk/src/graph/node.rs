@@ -7,6 +7,7 @@ use crate::{
     batch::AnyBatch,
     coder::CoderSpec,
     exec::{GroupFactory, KernelFactory, SdfFactory, ViewFactory},
+    live::LiveStream,
     testing::TestStreamSource,
     window::WindowingStrategy,
 };
@@ -54,6 +55,8 @@ pub enum Op {
     Impulse,
     /// Scripted elements, watermarks and processing time, for tests.
     TestStream(Arc<dyn TestStreamSource>),
+    /// Elements and watermarks that are decided while the pipeline runs.
+    Live(LiveStream),
     /// Element by element: ParDo, map, windows, timestamps.
     Element(Arc<dyn KernelFactory>),
     /// All elements of all inputs.
@@ -74,6 +77,7 @@ impl Op {
         match self {
             Op::Impulse => "beam:transform:impulse:v1",
             Op::TestStream(_) => "beam:transform:teststream:v1",
+            Op::Live(_) => "purlin:transform:live_stream:v1",
             Op::Element(_) | Op::Splittable(_) => "beam:transform:pardo:v1",
             Op::Flatten(_) => "beam:transform:flatten:v1",
             Op::Redistribute(_) => "beam:transform:reshuffle:v1",

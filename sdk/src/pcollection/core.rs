@@ -39,7 +39,8 @@ impl<T> PCollection<T> {
         &self.pipeline
     }
 
-    pub(crate) fn id(&self) -> CollectionId {
+    /// The collection's number in the graph.
+    pub fn id(&self) -> CollectionId {
         self.id
     }
 

@@ -1,7 +1,7 @@
 //! The graph while it is built.
 
 use std::{
-    any::Any,
+    any::{Any, TypeId},
     collections::{HashMap, HashSet, hash_map::Entry},
     panic::Location,
     sync::Arc,
@@ -23,8 +23,14 @@ pub(crate) struct Builder {
     scopes: Vec<Scope>,
     // What a transform has for itself, and which one.
     claims: HashMap<String, Step>,
+    // What transforms share, by type.
+    extensions: HashMap<TypeId, Box<dyn Any>>,
+    checks: Vec<Check>,
     options: Arc<dyn Any + Send + Sync>,
 }
+
+/// Looks at the whole graph, and says what is wrong.
+type Check = Box<dyn Fn(&Graph) -> Vec<BuildError>>;
 
 struct Scope {
     path: String,
@@ -63,6 +69,8 @@ impl Builder {
             errors: Vec::new(),
             scopes: vec![top],
             claims: HashMap::new(),
+            extensions: HashMap::new(),
+            checks: Vec::new(),
             options,
         }
     }
@@ -111,6 +119,16 @@ impl Builder {
                 (step, None)
             }
         }
+    }
+
+    /// What transforms share under its type.
+    pub(crate) fn extension<T: Clone + Default + 'static>(&mut self) -> T {
+        let made = self.extensions.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(T::default()));
+        made.downcast_ref::<T>().cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn check(&mut self, check: impl Fn(&Graph) -> Vec<BuildError> + 'static) {
+        self.checks.push(Box::new(check));
     }
 
     pub(crate) fn error(&mut self, step: Step, message: impl Into<String>) {
@@ -188,7 +206,9 @@ impl Builder {
             });
         }
         BuildErrors::check(errors)?;
-        Ok(Graph { nodes: self.nodes.clone(), collections, options: self.options.clone() })
+        let graph = Graph { nodes: self.nodes.clone(), collections, options: self.options.clone() };
+        BuildErrors::check(self.checks.iter().flat_map(|check| check(&graph)).collect())?;
+        Ok(graph)
     }
 }
 

@@ -4,10 +4,11 @@ use std::{any::Any, cell::RefCell, fmt, panic::Location, rc::Rc, sync::Arc};
 
 use super::{Builder, NewNode};
 use crate::{
-    BuildErrors, Element, PCollection, PTransform, PipelineError, RunHandle, Runner, Step, Timestamp,
+    BuildError, BuildErrors, Element, PCollection, PTransform, PipelineError, RunHandle, Runner, Step, Timestamp,
     coder_slot::CoderSlot,
     exec::CreateFactory,
     graph::{CollectionId, Graph, NodeId, Op},
+    live::{LiveScript, LiveStream},
     window::WindowingStrategy,
 };
 
@@ -138,6 +139,63 @@ impl Pipeline {
         if let Some(other) = other {
             self.error(&step, taken(&other));
         }
+    }
+
+    /// What transforms of one library share in this pipeline: one value a type, made by its `Default` when it is first
+    /// asked for. Make it a handle, such as an `Arc`: what comes out is a clone.
+    ///
+    /// ```
+    /// use std::{cell::Cell, rc::Rc};
+    ///
+    /// #[derive(Clone, Default)]
+    /// struct Tables(Rc<Cell<usize>>);
+    ///
+    /// let p = purlin_sdk::Pipeline::new();
+    /// p.extension::<Tables>().0.set(2);
+    /// assert_eq!(p.extension::<Tables>().0.get(), 2);
+    /// ```
+    pub fn extension<T: Clone + Default + 'static>(&self) -> T {
+        self.0.borrow_mut().extension()
+    }
+
+    /// Has `check` look at the whole graph each time that it is built without another error: what it finds is what is
+    /// wrong with the pipeline. For what cannot be said before everything was applied.
+    ///
+    /// ```
+    /// use purlin_sdk::{BuildError, Pipeline};
+    ///
+    /// let p = Pipeline::new();
+    /// p.check(|graph| {
+    ///     let views = graph.nodes.iter().filter(|node| !node.views.is_empty());
+    ///     views.map(|node| BuildError::new(node.step.clone(), "side inputs are not allowed here")).collect()
+    /// });
+    /// p.create("Numbers", [1]);
+    /// assert!(p.build().is_ok());
+    /// ```
+    pub fn check(&self, check: impl Fn(&Graph) -> Vec<BuildError> + 'static) {
+        self.0.borrow_mut().check(check);
+    }
+
+    /// The transform that is being expanded, and where it was applied; outside of all of them, the pipeline at the
+    /// caller's line.
+    #[track_caller]
+    pub fn current_step(&self) -> Step {
+        self.0.borrow().scope(Location::caller())
+    }
+
+    /// A source that `script` feeds while the pipeline runs; `number` tells it from the script's other streams, which
+    /// are numbered from zero. Unbounded, in the global window.
+    #[track_caller]
+    pub fn live_stream<T: Element>(
+        &self,
+        name: &str,
+        script: &Arc<LiveScript>,
+        number: usize,
+    ) -> PCollection<T> {
+        let step = self.name(name, Location::caller());
+        let stream = LiveStream::of::<T>(script.clone(), number);
+        let node = self.add(step, vec![], Op::Live(stream));
+        self.output(node, WindowingStrategy::global(), false)
     }
 
     /// The graph.

@@ -85,7 +85,7 @@ impl RunShared {
         }
     }
 
-    pub(super) fn control(&self) -> Option<Arc<dyn RunControl>> {
+    pub(crate) fn control(&self) -> Option<Arc<dyn RunControl>> {
         self.control.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
