@@ -194,8 +194,11 @@ impl Engine {
         self.return_shards(id, stage, effects.shards);
         let attempts = bundle.attempts + 1;
         // Under a script it is tried again at once: the next event must find everything worked off.
-        let delay =
-            if self.streams.are_there() || self.live.is_some() { std::time::Duration::ZERO } else { self.config.retry_delay };
+        let delay = if self.streams.are_there() || self.live.is_some() {
+            std::time::Duration::ZERO
+        } else {
+            self.config.retry_delay
+        };
         let wait = delay.saturating_mul(1 << bundle.attempts.min(16));
         match input {
             BundleInput::Batches(batches) => {

@@ -180,7 +180,9 @@ impl Engine {
             }
             Root::KeyGroups(_) => self.draft_key_group(id),
             Root::Splittable => self.draft_elements(id, 1),
-            Root::Impulse | Root::TestStream(_) | Root::Live(_) | Root::Elements => self.draft_elements(id, usize::MAX),
+            Root::Impulse | Root::TestStream(_) | Root::Live(_) | Root::Elements => {
+                self.draft_elements(id, usize::MAX)
+            }
         }
     }
 

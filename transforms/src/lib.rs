@@ -68,6 +68,7 @@ mod quantiles;
 mod sample;
 mod scope;
 mod sequence;
+pub mod streaming;
 mod sum;
 mod to_list;
 mod to_string;

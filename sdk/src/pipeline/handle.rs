@@ -4,7 +4,8 @@ use std::{any::Any, cell::RefCell, fmt, panic::Location, rc::Rc, sync::Arc};
 
 use super::{Builder, NewNode};
 use crate::{
-    BuildError, BuildErrors, Element, PCollection, PTransform, PipelineError, RunHandle, Runner, Step, Timestamp,
+    BuildError, BuildErrors, Element, PCollection, PTransform, PipelineError, RunHandle, Runner, Step,
+    Timestamp,
     coder_slot::CoderSlot,
     exec::CreateFactory,
     graph::{CollectionId, Graph, NodeId, Op},

@@ -1,0 +1,113 @@
+//! Live streams: what happens in them is told while the pipeline runs.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use purlin_sdk::{
+    PipelineError, RunShared, Timestamp,
+    live::{LiveEvent, LiveScript},
+};
+
+use crate::{Engine, Plan, StageId, plan::Root, state::Item};
+
+/// The live streams of a pipeline.
+#[derive(Debug)]
+pub(crate) struct Live {
+    script: Arc<LiveScript>,
+    /// By their numbers.
+    stages: Vec<StageId>,
+    watermark: Timestamp,
+    /// Whether the script ended the run.
+    stopped: bool,
+}
+
+impl Live {
+    /// Nothing, when there is none.
+    pub(crate) fn new(plan: &Plan) -> Option<Live> {
+        let mut streams: Vec<_> = plan
+            .stages
+            .iter()
+            .enumerate()
+            .filter_map(|(i, stage)| match &stage.root {
+                Root::Live(stream) => Some((stream, StageId(i))),
+                _ => None,
+            })
+            .collect();
+        streams.sort_by_key(|(stream, _)| stream.number);
+        let script = streams.first()?.0.script.clone();
+        let stages = streams.into_iter().map(|(_, stage)| stage).collect();
+        Some(Live { script, stages, watermark: Timestamp::MIN, stopped: false })
+    }
+
+    pub(crate) fn script(&self) -> &Arc<LiveScript> {
+        &self.script
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+}
+
+impl Engine {
+    /// To be called when the run has begun: from then on its live streams are fed, if it has any.
+    ///
+    /// # Errors
+    /// When there is nobody to feed them.
+    pub fn go_live(&self, run: &Arc<RunShared>) -> Result<(), PipelineError> {
+        self.live.as_ref().map_or(Ok(()), |live| live.script.attach(run))
+    }
+
+    /// Takes the next event of the live streams; whether there was one.
+    pub(crate) fn next_live(&mut self) -> bool {
+        let quiet = self.is_quiet();
+        let Some(live) = &mut self.live else { return false };
+        let Some(event) = live.script.next(quiet) else { return false };
+        match event {
+            LiveEvent::Elements(number, batch) => {
+                if let Some(stage) = live.stages.get(number).copied()
+                    && !batch.is_empty()
+                {
+                    let item = Item::elements(batch);
+                    self.waiting_bytes += item.bytes;
+                    self.stages[stage.0].push(item);
+                    self.ready.insert(stage);
+                }
+            }
+            LiveEvent::Watermark(to) => {
+                let from = live.watermark;
+                let to = to.max(from);
+                live.watermark = to;
+                let stages = live.stages.clone();
+                for stage in &stages {
+                    let progress = &mut self.stages[stage.0].progress;
+                    progress.open(to, to);
+                    progress.close(from, from);
+                }
+                self.propagate(stages.into_iter().collect::<BTreeSet<_>>());
+            }
+            LiveEvent::Clock(by) => {
+                let clock = live.script.clock();
+                clock.advance(by);
+                let now = purlin_sdk::Clock::now(clock);
+                self.unpark(now);
+            }
+            LiveEvent::Fail(error) => self.fail(error),
+            LiveEvent::Stop => {
+                live.stopped = true;
+                self.stop_bundles();
+            }
+        }
+        true
+    }
+
+    /// Tells the script that the run is over.
+    pub(crate) fn end_live(&self) {
+        if let Some(live) = &self.live {
+            live.script.end();
+        }
+    }
+
+    /// Whether the run ends where it is.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.live.as_ref().is_some_and(Live::is_stopped)
+    }
+}
