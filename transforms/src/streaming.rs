@@ -9,6 +9,7 @@ mod event_time;
 mod operator;
 mod output_mode;
 mod source;
+mod trigger;
 
 pub use context::QueryContext;
 pub use epoch::{Epoch, Phase};
@@ -16,3 +17,4 @@ pub use event_time::{EventTime, WatermarkId};
 pub use operator::Operator;
 pub use output_mode::OutputMode;
 pub use source::{Offset, ReadUpTo, StreamSource};
+pub use trigger::QueryTrigger;
