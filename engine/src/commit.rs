@@ -45,6 +45,9 @@ impl Engine {
                 self.propagate(touched);
                 self.hold_sources_back();
                 self.resume_sources();
+                if self.live.is_some() && !finalizers.is_empty() {
+                    self.finalizing += 1;
+                }
                 finalizers
             }
             Err(error) => {

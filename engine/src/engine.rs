@@ -48,6 +48,8 @@ pub struct Engine {
     pub(crate) metrics: MetricsSnapshot,
     pub(crate) streams: Streams,
     pub(crate) live: Option<Live>,
+    /// Commits whose finalizers have not all run. Counted where somebody waits for all that was told to be worked off.
+    pub(crate) finalizing: usize,
     pub(crate) failure: Option<PipelineError>,
     pub(crate) cancelled: bool,
     pub(crate) draining: bool,
@@ -157,6 +159,7 @@ impl Engine {
             metrics: MetricsSnapshot::default(),
             streams,
             live,
+            finalizing: 0,
             failure: None,
             cancelled: false,
             draining: false,

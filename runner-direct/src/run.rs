@@ -215,8 +215,10 @@ impl Run {
                         // Then the bundle's error is that it was cancelled.
                         self.engine.cancel();
                     }
-                    for finalizer in self.engine.commit(finished, self.clock.now()) {
-                        finalizer.run(self.clock.now());
+                    let finalizers = self.engine.commit(finished, self.clock.now());
+                    if !finalizers.is_empty() {
+                        finalizers.into_iter().for_each(|f| f.run(self.clock.now()));
+                        self.engine.finalized();
                     }
                     *self.signal.metrics.lock().unwrap_or_else(PoisonError::into_inner) =
                         self.engine.metrics().clone();
