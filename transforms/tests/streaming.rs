@@ -277,5 +277,5 @@ fn a_streaming_source_without_a_query_is_refused() {
     let result = doubled(&p, &numbers);
     result.write_stream().for_each(|_| Ok(())).declare().unwrap();
     let again = result.map("Again", |n| n).write_stream().for_each(|_| Ok(())).start(&DirectRunner::new());
-    assert!(again.unwrap_err().to_string().contains("has a query already"));
+    assert!(again.unwrap_err().to_string().contains("has a streaming query already"));
 }

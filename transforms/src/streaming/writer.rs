@@ -141,17 +141,18 @@ impl<T: Element> StreamWriter<T> {
         );
         let (mode, trigger) = (settings.mode, settings.trigger);
         let id = result.id();
+        if cx.declare() {
+            pipeline.build_error(
+                "it has a streaming query already: build another pipeline for another query, or give the rows of this \
+                 one to several places in `for_each_batch`",
+            );
+        }
         result.par_do("WriteStream", Collect::new(cx.clone()));
         let step = Step::new("WriteStream", Location::caller());
         let mut wrong = Vec::new();
         match &sink {
             None => wrong.push("it has no sink: say `for_each_batch`, `for_each` or `sink`".to_owned()),
             Some(sink) => wrong.extend(sink.refuses(mode, trigger)),
-        }
-        if cx.declare() {
-            wrong.push(
-                "the pipeline has a query already: build another pipeline for another query".to_owned(),
-            );
         }
         let wrong: Vec<_> = wrong.into_iter().map(|why| BuildError::new(step.clone(), why)).collect();
         let looked_at = cx.clone();
