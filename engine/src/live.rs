@@ -7,7 +7,7 @@ use purlin_sdk::{
     live::{LiveEvent, LiveScript},
 };
 
-use crate::{Engine, Plan, StageId, plan::Root, state::Item};
+use crate::{Engine, Plan, StageId, plan::Root, progress::Held, state::Item};
 
 /// The live streams of a pipeline.
 #[derive(Debug)]
@@ -79,8 +79,8 @@ impl Engine {
                 let stages = live.stages.clone();
                 for stage in &stages {
                     let progress = &mut self.stages[stage.0].progress;
-                    progress.open(to, to);
-                    progress.close(from, from);
+                    progress.open(Held::at(to, to));
+                    progress.close(Held::at(from, from));
                 }
                 self.propagate(stages.into_iter().collect::<BTreeSet<_>>());
             }

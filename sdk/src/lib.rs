@@ -53,5 +53,7 @@ pub use pipeline::Pipeline;
 pub use ptransform::{Apply, PTransform};
 pub use run::{RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState, Runner};
 pub use state::KeyedState;
-pub use time::{Duration, ParseDurationError, ParseTimestampError, Timestamp, TimestampOutOfBounds};
+pub use time::{
+    CombinedWatermark, Duration, ParseDurationError, ParseTimestampError, Timestamp, TimestampOutOfBounds,
+};
 pub use view::{ListView, MapView, MultimapView, View};

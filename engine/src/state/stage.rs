@@ -105,6 +105,7 @@ impl fmt::Debug for StageState {
         f.debug_struct("StageState")
             .field("input", &self.progress.input())
             .field("output", &self.progress.output())
+            .field("idle", &self.progress.is_idle())
             .field("queue", &self.queue.len())
             .field("parked", &self.parked.len())
             .field("blocked", &self.blocked.len())
