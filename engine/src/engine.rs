@@ -353,12 +353,13 @@ impl Network for Engine {
 
     fn rule(&self, stage: StageId) -> Rule {
         match &self.plan.stages[stage.0].root {
-            Root::Splittable | Root::TestStream(_) => Rule::Sources,
+            Root::Splittable | Root::TestStream(_) | Root::Live(_) => Rule::Sources,
             _ => Rule::Passes { busy: !self.stages[stage.0].is_idle() },
         }
     }
 
-    fn add_downstream(&self, stage: StageId, to: &mut BTreeSet<StageId>) {
+    fn output_moved(&mut self, stage: StageId, to: &mut BTreeSet<StageId>) {
+        self.stages[stage.0].moved_at = self.now;
         to.extend(self.plan.stages[stage.0].downstream());
     }
 

@@ -183,8 +183,8 @@ pub(crate) trait Network {
     fn upstream(&self, stage: StageId) -> CombinedWatermark;
     /// What the output of `stage` follows from now.
     fn rule(&self, stage: StageId) -> Rule;
-    /// Adds the stages that read `stage`.
-    fn add_downstream(&self, stage: StageId, to: &mut BTreeSet<StageId>);
+    /// The output watermark of `stage` moved: adds the stages that read it.
+    fn output_moved(&mut self, stage: StageId, to: &mut BTreeSet<StageId>);
     fn progress(&mut self, stage: StageId) -> &mut Progress;
     /// Does what follows from the input watermark of `stage` having moved.
     fn input_moved(&mut self, stage: StageId);
@@ -203,7 +203,7 @@ pub(crate) fn propagate(network: &mut impl Network, mut stages: BTreeSet<StageId
             moved.output |= network.progress(id).update(upstream, rule).output;
         }
         if moved.output {
-            network.add_downstream(id, &mut stages);
+            network.output_moved(id, &mut stages);
         }
     }
 }

@@ -45,7 +45,7 @@ impl Network for Model {
         if self.reads[stage.0].is_empty() { Rule::Sources } else { Rule::Passes { busy: false } }
     }
 
-    fn add_downstream(&self, stage: StageId, to: &mut BTreeSet<StageId>) {
+    fn output_moved(&mut self, stage: StageId, to: &mut BTreeSet<StageId>) {
         to.extend(self.readers(stage.0).into_iter().map(StageId));
     }
 
