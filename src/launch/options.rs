@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use purlin_runner_direct::DirectRunner;
 use purlin_runner_threaded::ThreadedRunner;
-use purlin_sdk::{PipelineError, Runner};
+use purlin_sdk::{Duration, PipelineError, Runner};
 
 use super::{
     MemorySize, RunnerKind,
@@ -55,6 +55,11 @@ pub struct RunOptions {
     #[arg(id = "purlin.memory_budget", long = "memory-budget", value_name = "SIZE")]
     memory_budget: Option<MemorySize>,
 
+    /// Says what holds the watermarks when none has moved for this long, such as 90s; never with 0s. SIGUSR1 asks at
+    /// any time
+    #[arg(id = "purlin.stall_after", long = "stall-after", value_name = "TIME", default_value = "60s")]
+    stall_after: Duration,
+
     /// Shows the pipeline's graph as JSON, and does not run it
     #[arg(id = "purlin.explain", long = "explain")]
     explain: bool,
@@ -93,6 +98,11 @@ impl RunOptions {
     /// Which runner was asked for.
     pub fn kind(&self) -> RunnerKind {
         self.runner
+    }
+
+    /// After how long without progress the run says what holds it; never when it is zero.
+    pub fn stall_after(&self) -> Duration {
+        self.stall_after
     }
 
     /// Whether the graph is to be shown, and not run.
