@@ -112,7 +112,12 @@ fn configure(node: &mut Node, payload: &Value) -> Result<(), String> {
         Op::Element(f) => f.with_payload(payload).map(|f| f.map(Op::Element)),
         Op::Splittable(f) => f.with_payload(payload).map(|f| f.map(Op::Splittable)),
         Op::Group(f) => f.with_payload(payload).map(|f| f.map(Op::Group)),
-        Op::Impulse | Op::TestStream(_) | Op::Flatten(_) | Op::Redistribute(_) | Op::View(_) => Ok(None),
+        Op::Impulse
+        | Op::TestStream(_)
+        | Op::Flatten(_)
+        | Op::Redistribute(_)
+        | Op::View(_)
+        | Op::AssignWatermark(_) => Ok(None),
     };
     match restored {
         Ok(Some(op)) => {
