@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use purlin_sdk::{
     Duration, PipelineError, Timestamp,
     exec::{BundleInput, Effects, Finalizer, GroupState, Shard},
+    watermark::ControlPoint,
 };
 
 use crate::{
@@ -43,6 +44,8 @@ impl Engine {
                     self.release(&bundle);
                 }
                 self.propagate(touched);
+                self.ask_controls(ControlPoint::Commit);
+                self.reconsider_ahead();
                 self.hold_sources_back();
                 self.resume_sources();
                 if self.live.is_some() && !finalizers.is_empty() {

@@ -12,11 +12,13 @@ use purlin_sdk::{
     exec::{BundleControl, BundleInput, RunEnv, StageInstance},
     graph::Graph,
     metrics::MetricsSnapshot,
+    watermark::ControlPoint,
     window::Window,
 };
 
 use crate::{
     BundleId, EngineConfig, Plan, StageId, Task, Teardown,
+    align::Alignments,
     chooser::Chooser,
     live::Live,
     plan::Root,
@@ -36,6 +38,11 @@ pub struct Engine {
     pub(crate) ready: BTreeSet<StageId>,
     /// Sources that wait until less memory waits between stages.
     pub(crate) paused: BTreeSet<StageId>,
+    /// Sources that wait until others have come closer in event time.
+    pub(crate) ahead: BTreeSet<StageId>,
+    pub(crate) alignments: Alignments,
+    /// Stages whose watermark something else decides on.
+    pub(crate) controlled: Vec<StageId>,
     /// When parked elements are due, and where they are.
     pub(crate) wakes: BTreeSet<(Timestamp, StageId)>,
     /// When key groups at rest want a bundle in processing time.
@@ -113,8 +120,14 @@ impl Engine {
         }
         let mut stages: Vec<StageState> =
             plan.stages.iter().map(|s| StageState::new(s.feeds.len())).collect();
+        let alignments = Alignments::new(&plan);
+        let mut controlled = Vec::new();
         let mut ready = BTreeSet::new();
+        let mut clock_wakes = BTreeSet::new();
         for (i, (stage, state)) in plan.stages.iter().zip(&mut stages).enumerate() {
+            if let Some(Some(_)) = stage.assigns {
+                controlled.push(StageId(i));
+            }
             match &stage.root {
                 Root::Impulse => {
                     let impulse: Batch<Vec<u8>> = Batch { values: vec![Vec::new()], meta: Meta::default() };
@@ -138,6 +151,10 @@ impl Engine {
                         if group.report.due < Timestamp::MAX {
                             state.due_groups.insert((group.report.due, n));
                         }
+                        if group.report.due_clock < Timestamp::MAX {
+                            state.clocks.add(group.report.due_clock);
+                            clock_wakes.insert((group.report.due_clock, StageId(i), n));
+                        }
                         state.key_groups.push(group);
                     }
                 }
@@ -153,8 +170,11 @@ impl Engine {
             stages,
             ready,
             paused: BTreeSet::new(),
+            ahead: BTreeSet::new(),
+            alignments,
+            controlled,
             wakes: BTreeSet::new(),
-            clock_wakes: BTreeSet::new(),
+            clock_wakes,
             now: Timestamp::MIN,
             in_flight: HashMap::new(),
             lingering: HashMap::new(),
@@ -258,6 +278,7 @@ impl Engine {
             }
         }
         self.resume_sources();
+        self.reconsider_ahead();
         self.end_streams();
     }
 
@@ -317,9 +338,13 @@ impl Engine {
         self.wakes.insert((at, stage));
     }
 
-    /// Makes parked work ready that is due at `now`.
-    pub(crate) fn unpark(&mut self, now: Timestamp) {
-        self.now = self.now.max(now);
+    /// Makes ready what waits for processing time to come to `now`: parked work, key groups and generators with
+    /// timers, and sources that were ahead of others.
+    pub(crate) fn advance_clock(&mut self, now: Timestamp) {
+        if now > self.now {
+            self.now = now;
+            self.reconsider_ahead();
+        }
         while let Some((_, stage, n)) = self.clock_wakes.first().copied().filter(|(at, ..)| *at <= now) {
             self.clock_wakes.pop_first();
             self.stages[stage.0].ready_groups.insert(n);
@@ -352,6 +377,9 @@ impl Network for Engine {
     }
 
     fn rule(&self, stage: StageId) -> Rule {
+        if self.plan.stages[stage.0].assigns.is_some() {
+            return self.assigned(stage);
+        }
         match &self.plan.stages[stage.0].root {
             Root::Splittable | Root::TestStream(_) | Root::Live(_) => Rule::Sources,
             _ => Rule::Passes { busy: !self.stages[stage.0].is_idle() },
@@ -375,6 +403,8 @@ impl Network for Engine {
             Root::KeyGroups(_) => self.wake_key_groups(id),
             _ => {}
         }
+        // It may be over now.
+        self.ask_control(id, ControlPoint::Commit);
         if stage.view.is_some() {
             self.view_moved(id);
         }

@@ -12,6 +12,8 @@
 //! It imports the SDK only, and knows nothing of element types.
 #![forbid(unsafe_code)]
 
+mod align;
+mod assign;
 mod chooser;
 mod commit;
 mod config;

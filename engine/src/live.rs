@@ -88,7 +88,7 @@ impl Engine {
                 let clock = live.script.clock();
                 clock.advance(by);
                 let now = purlin_sdk::Clock::now(clock);
-                self.unpark(now);
+                self.advance_clock(now);
             }
             LiveEvent::Fail(error) => self.fail(error),
             LiveEvent::Stop => {

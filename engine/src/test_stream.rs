@@ -146,7 +146,7 @@ impl Engine {
                 if let Some(clock) = &self.streams.clock {
                     clock.advance(by);
                     let now = clock.now();
-                    self.unpark(now);
+                    self.advance_clock(now);
                 }
             }
             Some(StreamEvent::Mark(told)) => told(),

@@ -8,6 +8,7 @@ use std::{
 use purlin_sdk::{
     BuildError, BuildErrors, Duration, Step,
     batch::{BATCH_SIZE, Batch},
+    exec::AssignFactory,
     graph::{CollectionId, Graph, Node, Op},
 };
 
@@ -102,6 +103,7 @@ impl Planner<'_> {
                     self.plan.stages[stage.0].keyed_upstream = self.keyed_upstream(stage);
                 }
             }
+            Op::AssignWatermark(factory) => self.assign(node, &inputs, factory),
             Op::View(factory) => {
                 let strategy = self.graph.collections[node.inputs[0].0].strategy.clone();
                 let stage = match factory.panes() {
@@ -127,10 +129,25 @@ impl Planner<'_> {
                 self.connect(input, pair);
                 let typed = factory.clone();
                 let stage = self.root(node, Root::Splittable, SlotKind::Process(factory.clone()));
+                self.plan.stages[stage.0].alignment = factory.alignment();
                 let paired = Source { stage: input.stage, slot: pair, port: 0 };
                 self.cross(&[paired], stage, &(Arc::new(move || typed.items()) as NewBatch), node, true);
             }
         }
+    }
+
+    /// A stage with the generators, whose output watermark is theirs, and one that begins behind it: nothing that
+    /// follows runs in the first, whose bundles come one after another.
+    fn assign(&mut self, node: &Node, inputs: &[Source], factory: &Arc<dyn AssignFactory>) {
+        let group = factory.group();
+        let stage = self.root(node, Root::KeyGroups(group.clone()), SlotKind::GroupRoot(group.clone()));
+        self.plan.stages[stage.0].assigns = Some(factory.control());
+        self.plan.stages[stage.0].alignment = factory.alignment();
+        self.feed(inputs, stage, node, |n| SlotKind::GroupCollector(group.clone(), n));
+        let typed = factory.clone();
+        let new_batch: NewBatch = Arc::new(move || typed.output());
+        let behind = self.root(node, Root::Elements, SlotKind::Relay(new_batch.clone()));
+        self.cross(&[Source { stage, slot: 0, port: 0 }], behind, &new_batch, node, false);
     }
 
     /// All stages with key groups that `stage` hangs on.
@@ -143,7 +160,9 @@ impl Planner<'_> {
                 open.extend(&stages[id.0].upstream);
             }
         }
-        seen.into_iter().filter(|id| matches!(stages[id.0].root, Root::KeyGroups(_))).collect()
+        seen.into_iter()
+            .filter(|id| matches!(stages[id.0].root, Root::KeyGroups(_)) && stages[id.0].assigns.is_none())
+            .collect()
     }
 
     /// Begins a stage with the slot that `node`'s outputs come from.
@@ -167,6 +186,8 @@ impl Planner<'_> {
             feeds: Vec::new(),
             upstream: Vec::new(),
             keyed_upstream: Vec::new(),
+            assigns: None,
+            alignment: None,
             view: None,
             lateness: node
                 .inputs

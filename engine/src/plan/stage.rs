@@ -8,6 +8,7 @@ use purlin_sdk::{
     exec::{GroupFactory, KernelFactory, SdfFactory, ViewFactory},
     live::LiveStream,
     testing::TestStreamSource,
+    watermark::{Alignment, WatermarkControl},
     window::WindowingStrategy,
 };
 
@@ -39,6 +40,10 @@ pub(crate) struct Stage {
     pub(crate) upstream: Vec<StageId>,
     /// All stages with key groups before it, where its trigger waits for them.
     pub(crate) keyed_upstream: Vec<StageId>,
+    /// Where it assigns a watermark: what decides on it in place of its generators, if anything.
+    pub(crate) assigns: Option<Option<Arc<dyn WatermarkControl>>>,
+    /// The sources that it is kept together with, or for one that assigns a watermark, those that it comes from.
+    pub(crate) alignment: Option<Alignment>,
     /// The side input that it builds, and how that is windowed.
     pub(crate) view: Option<(Arc<dyn ViewFactory>, WindowingStrategy)>,
     /// For how long elements for an expired window may still come to it.

@@ -7,7 +7,7 @@ use std::{
 
 use purlin_sdk::{
     Timestamp,
-    exec::{AnyTable, Shard, StageInstance, ViewValue},
+    exec::{AnyTable, Assigned, Shard, StageInstance, ViewValue},
     window::Window,
 };
 
@@ -46,6 +46,9 @@ pub(crate) struct StageState {
     pub(crate) due_groups: BTreeSet<(Timestamp, usize)>,
     /// When key groups want a bundle in processing time, also those that have one.
     pub(crate) clocks: Times,
+    /// Of a stage that assigns a watermark: what its generators say, and what is in force.
+    pub(crate) assigned: Assigned,
+    pub(crate) in_force: Timestamp,
     /// A view's windows that were built.
     pub(crate) values: HashMap<Window, ViewValue>,
     /// A view's windows below this are gone.
@@ -71,6 +74,8 @@ impl StageState {
             ready_groups: BTreeSet::new(),
             due_groups: BTreeSet::new(),
             clocks: Times::default(),
+            assigned: Assigned { watermark: Timestamp::MIN, idle: false },
+            in_force: Timestamp::MIN,
             values: HashMap::new(),
             values_from: Timestamp::MIN,
         }

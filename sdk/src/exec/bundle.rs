@@ -60,6 +60,9 @@ pub struct BundleCx {
     pub env: Arc<RunEnv>,
     /// The stage's input watermark before the bundle; nothing before there was one.
     pub watermark: Option<Timestamp>,
+    /// The stage's output watermark before the bundle: what transforms read that come after its first one, which may
+    /// hold back what it makes.
+    pub output_watermark: Option<Timestamp>,
     /// Processing time when the bundle was handed out.
     pub now: Timestamp,
     /// All groupings upstream have done what was due in processing time before this.
@@ -89,6 +92,7 @@ impl BundleCx {
         BundleCx {
             env,
             watermark: None,
+            output_watermark: None,
             now: Timestamp::MIN,
             synchronized: Timestamp::MAX,
             group_watermarks: Vec::new(),
@@ -156,6 +160,14 @@ impl BundleCx {
     pub(crate) fn phase(&self, phase: Phase) {
         if let Some((slot, _)) = self.at.get() {
             self.at.set(Some((slot, phase)));
+        }
+    }
+
+    /// The watermark, before the bundle, of what the transform at work reads.
+    pub(crate) fn current_watermark(&self) -> Option<Timestamp> {
+        match self.at.get() {
+            Some((slot, _)) if slot > 0 => self.output_watermark,
+            _ => self.watermark,
         }
     }
 

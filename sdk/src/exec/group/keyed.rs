@@ -8,7 +8,7 @@ use super::key_law::KeyLaw;
 use crate::{
     Element, Key, Step, Timestamp,
     batch::{BATCH_SIZE, Batch, ErasedBatch, Row},
-    exec::{BundleCx, Downstream, Kernel, KernelResult, KeyedBatch},
+    exec::{Assigned, BundleCx, Downstream, Kernel, KernelResult, KeyedBatch},
     window::Window,
 };
 
@@ -25,6 +25,10 @@ pub trait GroupState: Send {
     /// The windows of keys whose time has come: what the kernel will do for them may read side inputs.
     fn side_windows(&self, _watermark: Timestamp, _now: Timestamp) -> Vec<Window> {
         Vec::new()
+    }
+    /// The output watermark, of a transform that assigns one.
+    fn assigned(&self) -> Option<Assigned> {
+        None
     }
 }
 
