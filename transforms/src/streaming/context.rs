@@ -8,7 +8,7 @@ use std::{
 
 use purlin_sdk::{Duration, Pipeline, Timestamp, live::LiveScript};
 
-use super::{Epoch, EventTime, WatermarkId, event_time::WatermarkNode};
+use super::{Epoch, EventTime, WatermarkId, event_time::WatermarkNode, operators::Operators};
 
 /// What the sources, operators and sink of a pipeline's streaming query share: the epoch at work, and what was seen of
 /// event time. A pipeline has one.
@@ -21,6 +21,7 @@ struct Shared {
     watermarks: Mutex<Vec<WatermarkNode>>,
     /// What the bundles of the epoch at work that were committed gave to the sink.
     results: Mutex<Vec<Box<dyn Any + Send>>>,
+    operators: Operators,
 }
 
 impl Default for QueryContext {
@@ -30,6 +31,7 @@ impl Default for QueryContext {
             epoch: RwLock::new(Epoch::none()),
             watermarks: Mutex::default(),
             results: Mutex::default(),
+            operators: Operators::default(),
         }))
     }
 }
@@ -38,6 +40,10 @@ impl QueryContext {
     /// That of the pipeline.
     pub fn of(pipeline: &Pipeline) -> QueryContext {
         pipeline.extension()
+    }
+
+    pub(super) fn operators(&self) -> &Operators {
+        &self.0.operators
     }
 
     /// The epoch at work.
