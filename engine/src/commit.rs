@@ -45,6 +45,9 @@ impl Engine {
                 self.propagate(touched);
                 self.hold_sources_back();
                 self.resume_sources();
+                if self.live.is_some() && !finalizers.is_empty() {
+                    self.finalizing += 1;
+                }
                 finalizers
             }
             Err(error) => {
@@ -76,7 +79,7 @@ impl Engine {
             let state = &mut self.stages[to.0];
             let item = Item { key_group: Some(batch.key_group), ..Item::elements(batch.batch) };
             self.waiting_bytes += item.bytes;
-            state.progress.open(item.time, item.hold);
+            state.progress.open(item.held());
             let group = &mut state.key_groups[batch.key_group];
             group.waiting.push(item);
             if group.state.is_some() {
@@ -100,7 +103,7 @@ impl Engine {
         // What was parked when the drain began does not wait for its time; neither does what would have been.
         let drained_meanwhile = self.draining && !bundle.draining;
         for residual in residuals {
-            let item = Item::residual(residual.batch, residual.hold);
+            let item = Item { idle: residual.idle, ..Item::residual(residual.batch, residual.hold) };
             if residual.delay > Duration::ZERO && !drained_meanwhile {
                 self.park(bundle.stage, item, now + residual.delay);
             } else {
@@ -171,9 +174,7 @@ impl Engine {
         if bundle.window.is_some() {
             state.progress.holds.remove(bundle.hold);
         }
-        for (time, hold) in &bundle.batches {
-            state.progress.close(*time, *hold);
-        }
+        bundle.batches.iter().for_each(|held| state.progress.close(*held));
     }
 
     fn retry_or_fail(
@@ -208,9 +209,7 @@ impl Engine {
                         if restriction { Item::residual(batch, bundle.hold) } else { Item::elements(batch) };
                     self.park(stage, Item { attempts, ..item }, now + wait.into());
                 }
-                for (time, hold) in bundle.batches {
-                    self.stages[stage.0].progress.close(time, hold);
-                }
+                bundle.batches.iter().for_each(|held| self.stages[stage.0].progress.close(*held));
             }
             BundleInput::Window { window, tables } => {
                 let closing =
@@ -222,9 +221,9 @@ impl Engine {
                 let (Some(mut keyed), Some(n)) = (keyed, bundle.key_group) else { return };
                 keyed.undo();
                 let state = &mut self.stages[stage.0];
-                let items = batches.into_iter().zip(bundle.batches).map(|(batch, (time, hold))| Item {
-                    time,
-                    hold,
+                let items = batches.into_iter().zip(bundle.batches).map(|(batch, held)| Item {
+                    time: held.time,
+                    hold: held.hold,
                     key_group: Some(n),
                     ..Item::elements(batch)
                 });

@@ -7,7 +7,7 @@ use std::{
 };
 
 use purlin_sdk::{
-    BuildErrors, ManualClock, PipelineError, Timestamp,
+    BuildErrors, CombinedWatermark, ManualClock, PipelineError, Timestamp,
     batch::{AnyBatch, Batch, Meta},
     exec::{BundleControl, BundleInput, RunEnv, StageInstance},
     graph::Graph,
@@ -20,7 +20,7 @@ use crate::{
     chooser::Chooser,
     live::Live,
     plan::Root,
-    progress::{Network, Progress, propagate},
+    progress::{Held, Network, Progress, Rule, propagate},
     state::{Item, KeyGroup, StageState},
     test_stream::Streams,
 };
@@ -48,6 +48,8 @@ pub struct Engine {
     pub(crate) metrics: MetricsSnapshot,
     pub(crate) streams: Streams,
     pub(crate) live: Option<Live>,
+    /// Commits whose finalizers have not all run. Counted where somebody waits for all that was told to be worked off.
+    pub(crate) finalizing: usize,
     pub(crate) failure: Option<PipelineError>,
     pub(crate) cancelled: bool,
     pub(crate) draining: bool,
@@ -72,7 +74,7 @@ pub(crate) struct InFlight {
     /// The key group whose state it has.
     pub(crate) key_group: Option<usize>,
     /// What each of the bundle's batches holds beside the bundle's least.
-    pub(crate) batches: Vec<(Timestamp, Timestamp)>,
+    pub(crate) batches: Vec<Held>,
     /// Threads that are splitting it.
     pub(crate) splitting: usize,
     /// Whether it began when the pipeline was being drained.
@@ -119,7 +121,9 @@ impl Engine {
                     state.push(Item::elements(Box::new(impulse)));
                     ready.insert(StageId(i));
                 }
-                Root::TestStream(_) | Root::Live(_) => state.progress.open(Timestamp::MIN, Timestamp::MIN),
+                Root::TestStream(_) | Root::Live(_) => {
+                    state.progress.open(Held::at(Timestamp::MIN, Timestamp::MIN));
+                }
                 Root::Group(factory) if factory.fires_when_empty() => {
                     let end = Timestamp::GLOBAL_WINDOW_MAX;
                     state.windows.insert((end, Window::Global), end);
@@ -157,6 +161,7 @@ impl Engine {
             metrics: MetricsSnapshot::default(),
             streams,
             live,
+            finalizing: 0,
             failure: None,
             cancelled: false,
             draining: false,
@@ -306,7 +311,7 @@ impl Engine {
     /// Sets work aside until processing time reaches `at`.
     pub(crate) fn park(&mut self, stage: StageId, item: Item, at: Timestamp) {
         let state = &mut self.stages[stage.0];
-        state.progress.open(item.time, item.hold);
+        state.progress.open(item.held());
         state.parked.insert((at, self.next_parked), item);
         self.next_parked += 1;
         self.wakes.insert((at, stage));
@@ -337,12 +342,24 @@ impl Engine {
 }
 
 impl Network for Engine {
-    fn upstream(&self, stage: StageId) -> Timestamp {
-        let outputs = self.plan.stages[stage.0].upstream.iter().map(|u| self.stages[u.0].progress.output());
-        outputs.min().unwrap_or(Timestamp::MAX)
+    fn upstream(&self, stage: StageId) -> CombinedWatermark {
+        let mut combined = CombinedWatermark::default();
+        self.plan.stages[stage.0]
+            .upstream
+            .iter()
+            .for_each(|u| self.stages[u.0].progress.add_to(&mut combined));
+        combined
     }
 
-    fn add_downstream(&self, stage: StageId, to: &mut BTreeSet<StageId>) {
+    fn rule(&self, stage: StageId) -> Rule {
+        match &self.plan.stages[stage.0].root {
+            Root::Splittable | Root::TestStream(_) | Root::Live(_) => Rule::Sources,
+            _ => Rule::Passes { busy: !self.stages[stage.0].is_idle() },
+        }
+    }
+
+    fn output_moved(&mut self, stage: StageId, to: &mut BTreeSet<StageId>) {
+        self.stages[stage.0].moved_at = self.now;
         to.extend(self.plan.stages[stage.0].downstream());
     }
 
@@ -370,7 +387,7 @@ impl Network for Engine {
 impl StageState {
     /// Adds an item that holds the watermark.
     pub(crate) fn push(&mut self, item: Item) {
-        self.progress.open(item.time, item.hold);
+        self.progress.open(item.held());
         self.queue.push_back(item);
     }
 }

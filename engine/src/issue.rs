@@ -12,13 +12,14 @@ use crate::{
     BundleId, Engine, Next, StageId, Task,
     engine::InFlight,
     plan::Root,
+    progress::Held,
     state::{Closing, Item, held_at},
 };
 
 /// What a bundle will start from, with what it holds.
 struct Draft {
     input: BundleInput,
-    batches: Vec<(Timestamp, Timestamp)>,
+    batches: Vec<Held>,
     hold: Timestamp,
     attempts: u32,
     views: ViewSnapshot,
@@ -205,12 +206,12 @@ impl Engine {
             let attempts = group.attempts;
             self.clock_wakes.remove(&(group.report.due_clock, id, n));
             self.look_at_sides(id, keyed.side_windows(reached.watermark, reached.now), &mut views);
-            let batches: Vec<_> = items.iter().map(|item| (item.time, item.hold)).collect();
+            let batches: Vec<_> = items.iter().map(Item::held).collect();
             let bytes: usize = items.iter().map(|item| item.bytes).sum();
             self.waiting_bytes -= bytes.min(self.waiting_bytes);
             let input = BundleInput::KeyGroup { batches: items.into_iter().map(|item| item.batch).collect() };
             // What it will emit is held by the state's own hold until the commit.
-            let hold = batches.iter().map(|b| b.1).min().unwrap_or(Timestamp::MAX);
+            let hold = batches.iter().map(|b| b.hold).min().unwrap_or(Timestamp::MAX);
             return Some(Draft {
                 input,
                 batches,
@@ -282,11 +283,11 @@ impl Engine {
             return None;
         }
         let attempts = items.iter().map(|i| i.attempts).max().unwrap_or(0);
-        let batches: Vec<_> = items.iter().map(|i| (i.time, i.hold)).collect();
+        let batches: Vec<_> = items.iter().map(Item::held).collect();
         let bytes: usize = items.iter().map(|i| i.bytes).sum();
         self.waiting_bytes -= bytes.min(self.waiting_bytes);
         Some(Draft {
-            hold: batches.iter().map(|b| b.1).min().unwrap_or(Timestamp::MAX),
+            hold: batches.iter().map(|b| b.hold).min().unwrap_or(Timestamp::MAX),
             input: BundleInput::Batches(joined(items.into_iter().map(|i| i.batch))),
             batches,
             attempts,
@@ -299,20 +300,22 @@ impl Engine {
     /// Puts the rest of an item back in front of the queue.
     fn split_item(&mut self, id: StageId, item: &mut Item, rest: AnyBatch) {
         let state = &mut self.stages[id.0];
-        let (time, hold, bytes) = (item.time, item.hold, item.bytes);
+        let (before, bytes) = (item.held(), item.bytes);
+        let Held { time, hold, idle } = before;
         let mut tail = Item { attempts: item.attempts, ..Item::elements(rest) };
         let mut head_time = held_at(item.batch.min_timestamp());
         // What is no element but a restriction holds where it did.
         if hold != time {
             tail.hold = hold;
+            tail.idle = idle;
             head_time = time;
         }
         item.time = head_time;
         item.hold = if hold == time { head_time } else { hold };
         item.bytes = item.batch.bytes();
-        state.progress.open(item.time, item.hold);
-        state.progress.open(tail.time, tail.hold);
-        state.progress.close(time, hold);
+        state.progress.open(item.held());
+        state.progress.open(tail.held());
+        state.progress.close(before);
         self.waiting_bytes = (self.waiting_bytes + item.bytes + tail.bytes).saturating_sub(bytes);
         state.queue.push_front(tail);
     }

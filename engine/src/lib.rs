@@ -23,6 +23,7 @@ mod plan;
 mod progress;
 mod side;
 mod split;
+mod stall;
 mod state;
 mod stuck;
 mod task;

@@ -7,7 +7,7 @@ use purlin_sdk::{
     live::{LiveEvent, LiveScript},
 };
 
-use crate::{Engine, Plan, StageId, plan::Root, state::Item};
+use crate::{Engine, Plan, StageId, plan::Root, progress::Held, state::Item};
 
 /// The live streams of a pipeline.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Engine {
 
     /// Takes the next event of the live streams; whether there was one.
     pub(crate) fn next_live(&mut self) -> bool {
-        let quiet = self.is_quiet();
+        let quiet = self.is_quiet() && self.finalizing == 0;
         let Some(live) = &mut self.live else { return false };
         let Some(event) = live.script.next(quiet) else { return false };
         match event {
@@ -79,8 +79,8 @@ impl Engine {
                 let stages = live.stages.clone();
                 for stage in &stages {
                     let progress = &mut self.stages[stage.0].progress;
-                    progress.open(to, to);
-                    progress.close(from, from);
+                    progress.open(Held::at(to, to));
+                    progress.close(Held::at(from, from));
                 }
                 self.propagate(stages.into_iter().collect::<BTreeSet<_>>());
             }
@@ -97,6 +97,11 @@ impl Engine {
             }
         }
         true
+    }
+
+    /// To be called when what [`commit`](Self::commit) returned has been called, if there was anything.
+    pub fn finalized(&mut self) {
+        self.finalizing = self.finalizing.saturating_sub(1);
     }
 
     /// Tells the script that the run is over.

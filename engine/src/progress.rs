@@ -9,15 +9,18 @@
 //! output = max(output, min(upstream outputs, holds))
 //! ```
 //!
-//! A watermark moves only when something is committed, and never back. What a bundle made is added before what it took
-//! is removed, so no watermark ever sees a gap.
+//! What is *idle* is left out of a minimum; where all are idle it is the greatest one ([`CombinedWatermark`]). A
+//! stage's output is idle when its inputs are and it has nothing to do.
+//!
+//! A watermark moves only when something is committed or the clock is advanced, and never back. What a bundle made is
+//! added before what it took is removed, so no watermark ever sees a gap.
 
 #[cfg(test)]
 mod model;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purlin_sdk::Timestamp;
+use purlin_sdk::{CombinedWatermark, Timestamp};
 
 use crate::StageId;
 
@@ -44,6 +47,27 @@ impl Times {
     pub(crate) fn min(&self) -> Timestamp {
         self.0.keys().next().copied().unwrap_or(Timestamp::MAX)
     }
+
+    fn latest(&self) -> Option<Timestamp> {
+        self.0.keys().next_back().copied()
+    }
+}
+
+/// What an open item does to the watermarks of its stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// Where it holds the input watermark.
+    pub(crate) time: Timestamp,
+    /// Where it holds the output watermark.
+    pub(crate) hold: Timestamp,
+    /// Whether nobody waits for it.
+    pub(crate) idle: bool,
+}
+
+impl Held {
+    pub(crate) fn at(time: Timestamp, hold: Timestamp) -> Held {
+        Held { time, hold, idle: false }
+    }
 }
 
 /// The watermarks of a stage.
@@ -53,11 +77,26 @@ pub(crate) struct Progress {
     pub(crate) open: Times,
     /// What holds the output watermark.
     pub(crate) holds: Times,
+    /// Where open items are that nobody waits for.
+    idle_holds: Times,
     input: Timestamp,
     output: Timestamp,
+    idle: bool,
 }
 
-/// Which of the two watermarks moved.
+/// What a stage's output watermark follows from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// What it reads and what it holds, all of which come after another. It is never idle while it is `busy`.
+    Passes {
+        /// Whether there is something to do, also without new input.
+        busy: bool,
+    },
+    /// What it reads and what it holds, each of them by itself: a source's restrictions, some of which may be idle.
+    Sources,
+}
+
+/// What of a stage's watermarks moved; an output that becomes idle, or is no longer so, moves too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Moved {
     pub(crate) input: bool,
@@ -69,8 +108,10 @@ impl Progress {
         Progress {
             open: Times::default(),
             holds: Times::default(),
+            idle_holds: Times::default(),
             input: Timestamp::MIN,
             output: Timestamp::MIN,
+            idle: false,
         }
     }
 
@@ -82,35 +123,68 @@ impl Progress {
         self.output
     }
 
+    /// Whether nobody downstream should wait for the output.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.idle
+    }
+
     /// Adds an open item.
-    pub(crate) fn open(&mut self, timestamp: Timestamp, hold: Timestamp) {
-        self.open.add(timestamp);
-        self.holds.add(hold);
+    pub(crate) fn open(&mut self, held: Held) {
+        self.open.add(held.time);
+        self.holds_of(held).add(held.hold);
     }
 
     /// Removes an open item.
-    pub(crate) fn close(&mut self, timestamp: Timestamp, hold: Timestamp) {
-        self.open.remove(timestamp);
-        self.holds.remove(hold);
+    pub(crate) fn close(&mut self, held: Held) {
+        self.open.remove(held.time);
+        self.holds_of(held).remove(held.hold);
     }
 
-    /// Applies the two equations, where the least of the upstream outputs is `upstream`.
-    pub(crate) fn update(&mut self, upstream: Timestamp) -> Moved {
-        let input = self.input.max(upstream.min(self.open.min()));
-        let output = self.output.max(upstream.min(self.holds.min()));
-        let moved = Moved { input: input > self.input, output: output > self.output };
+    fn holds_of(&mut self, held: Held) -> &mut Times {
+        if held.idle { &mut self.idle_holds } else { &mut self.holds }
+    }
+
+    /// Adds what this stage's output says to what a stage reads. What is over is not waited for, and is not idle.
+    pub(crate) fn add_to(&self, combined: &mut CombinedWatermark) {
+        if self.output < Timestamp::MAX {
+            combined.add(self.output, self.idle);
+        }
+    }
+
+    /// Applies the equations, where what the stage reads has come to `upstream`.
+    pub(crate) fn update(&mut self, upstream: CombinedWatermark, rule: Rule) -> Moved {
+        let read = upstream.value().unwrap_or(Timestamp::MAX);
+        let input = self.input.max(read.min(self.open.min()));
+        let (output, idle) = match rule {
+            Rule::Passes { busy } => (read.min(self.holds.min()), upstream.is_idle() && !busy),
+            Rule::Sources => {
+                let mut combined = upstream;
+                if self.holds.min() < Timestamp::MAX {
+                    combined.add(self.holds.min(), false);
+                }
+                if let Some(latest) = self.idle_holds.latest() {
+                    combined.add(latest, true);
+                }
+                (combined.value().unwrap_or(Timestamp::MAX), combined.is_idle())
+            }
+        };
+        let output = self.output.max(output);
+        let moved = Moved { input: input > self.input, output: output > self.output || idle != self.idle };
         self.input = input;
         self.output = output;
+        self.idle = idle;
         moved
     }
 }
 
 /// Stages whose watermarks hang on each other. What a stage reads has a lower number.
 pub(crate) trait Network {
-    /// The least output watermark of what `stage` reads.
-    fn upstream(&self, stage: StageId) -> Timestamp;
-    /// Adds the stages that read `stage`.
-    fn add_downstream(&self, stage: StageId, to: &mut BTreeSet<StageId>);
+    /// What the outputs that `stage` reads have come to.
+    fn upstream(&self, stage: StageId) -> CombinedWatermark;
+    /// What the output of `stage` follows from now.
+    fn rule(&self, stage: StageId) -> Rule;
+    /// The output watermark of `stage` moved: adds the stages that read it.
+    fn output_moved(&mut self, stage: StageId, to: &mut BTreeSet<StageId>);
     fn progress(&mut self, stage: StageId) -> &mut Progress;
     /// Does what follows from the input watermark of `stage` having moved.
     fn input_moved(&mut self, stage: StageId);
@@ -120,12 +194,16 @@ pub(crate) trait Network {
 pub(crate) fn propagate(network: &mut impl Network, mut stages: BTreeSet<StageId>) {
     while let Some(id) = stages.pop_first() {
         let upstream = network.upstream(id);
-        let moved = network.progress(id).update(upstream);
+        let rule = network.rule(id);
+        let mut moved = network.progress(id).update(upstream, rule);
         if moved.input {
             network.input_moved(id);
+            // It may have something to do now.
+            let rule = network.rule(id);
+            moved.output |= network.progress(id).update(upstream, rule).output;
         }
         if moved.output {
-            network.add_downstream(id, &mut stages);
+            network.output_moved(id, &mut stages);
         }
     }
 }
@@ -134,38 +212,97 @@ pub(crate) fn propagate(network: &mut impl Network, mut stages: BTreeSet<StageId
 mod tests {
     use super::*;
 
+    const QUIET: Rule = Rule::Passes { busy: false };
+
     fn at(secs: i64) -> Timestamp {
         Timestamp::from_secs(secs)
+    }
+
+    fn held(time: Timestamp) -> Held {
+        Held::at(time, time)
+    }
+
+    /// What is read, each with whether it is idle.
+    fn read(outputs: &[(i64, bool)]) -> CombinedWatermark {
+        let mut combined = CombinedWatermark::default();
+        outputs.iter().for_each(|(secs, idle)| combined.add(at(*secs), *idle));
+        combined
     }
 
     #[test]
     fn an_unbounded_source_moves_by_its_holds_not_by_its_element() {
         let mut p = Progress::new();
-        p.open(Timestamp::MIN, at(5));
-        assert_eq!(p.update(Timestamp::MAX), Moved { input: false, output: true });
+        p.open(Held::at(Timestamp::MIN, at(5)));
+        assert_eq!(p.update(read(&[]), Rule::Sources), Moved { input: false, output: true });
         assert_eq!((p.input(), p.output()), (Timestamp::MIN, at(5)));
     }
 
     #[test]
     fn produced_before_released_leaves_no_gap() {
         let mut p = Progress::new();
-        p.open(at(1), at(1));
-        p.update(Timestamp::MAX);
-        p.open(at(3), at(3));
-        p.close(at(1), at(1));
-        p.update(Timestamp::MAX);
+        p.open(held(at(1)));
+        p.update(read(&[]), QUIET);
+        p.open(held(at(3)));
+        p.close(held(at(1)));
+        p.update(read(&[]), QUIET);
         assert_eq!(p.output(), at(3));
-        p.close(at(3), at(3));
-        p.update(Timestamp::MAX);
+        p.close(held(at(3)));
+        p.update(read(&[]), QUIET);
         assert_eq!((p.input(), p.output()), (Timestamp::MAX, Timestamp::MAX));
     }
 
     #[test]
     fn never_back() {
         let mut p = Progress::new();
-        p.update(at(10));
-        p.open(at(4), at(4));
-        assert_eq!(p.update(at(20)), Moved::default());
+        p.update(read(&[(10, false)]), QUIET);
+        p.open(held(at(4)));
+        assert_eq!(p.update(read(&[(20, false)]), QUIET), Moved::default());
         assert_eq!((p.input(), p.output()), (at(10), at(10)));
+    }
+
+    #[test]
+    fn idle_parts_of_a_source_are_left_out() {
+        let mut p = Progress::new();
+        let idle = Held { idle: true, ..Held::at(Timestamp::MIN, at(5)) };
+        p.open(idle);
+        p.open(Held::at(Timestamp::MIN, at(7)));
+        p.update(read(&[]), Rule::Sources);
+        assert_eq!((p.output(), p.is_idle()), (at(7), false));
+        // The other one too, at an earlier time: nothing moves back, and the greatest counts.
+        p.open(Held { idle: true, ..Held::at(Timestamp::MIN, at(8)) });
+        p.close(Held::at(Timestamp::MIN, at(7)));
+        p.update(read(&[]), Rule::Sources);
+        assert_eq!((p.output(), p.is_idle()), (at(8), true));
+        // Awake it holds again, and what has come is not taken back.
+        p.open(Held::at(Timestamp::MIN, at(6)));
+        p.close(idle);
+        assert!(p.update(read(&[]), Rule::Sources).output);
+        assert_eq!((p.output(), p.is_idle()), (at(8), false));
+    }
+
+    #[test]
+    fn a_stage_is_idle_when_its_inputs_are_and_it_has_nothing_to_do() {
+        let mut p = Progress::new();
+        assert_eq!(
+            p.update(read(&[(5, true)]), Rule::Passes { busy: true }),
+            Moved { input: true, output: true }
+        );
+        assert!(!p.is_idle());
+        assert_eq!(p.update(read(&[(5, true)]), QUIET), Moved { input: false, output: true });
+        assert!(p.is_idle());
+        // A window that is open does not make it busy, but the output does not pass it.
+        p.holds.add(at(9));
+        p.update(read(&[(20, true)]), QUIET);
+        assert_eq!((p.input(), p.output(), p.is_idle()), (at(20), at(9), true));
+    }
+
+    #[test]
+    fn what_is_over_is_not_idle() {
+        let mut over = Progress::new();
+        over.update(read(&[]), QUIET);
+        assert_eq!((over.output(), over.is_idle()), (Timestamp::MAX, false));
+        let mut combined = read(&[(50, true)]);
+        over.add_to(&mut combined);
+        assert_eq!(combined, read(&[(50, true)]));
     }
 }

@@ -61,7 +61,8 @@ impl Engine {
         let stage = &plan.stages[id.0];
         let mut seen: HashMap<Window, Readiness> = HashMap::new();
         let mut late = 0;
-        let Item { mut batch, time, hold, attempts, bytes, key_group } = item;
+        let held = item.held();
+        let Item { mut batch, time, hold, idle, attempts, bytes, key_group } = item;
         // Each of an element's windows waits, and is too late, for itself.
         batch.explode();
         let mut verdicts = Vec::with_capacity(batch.len());
@@ -81,7 +82,7 @@ impl Engine {
             });
         }
         if verdicts.iter().all(|v| *v == Readiness::Ready) {
-            return Some(Item { batch, time, hold, attempts, bytes, key_group });
+            return Some(Item { batch, time, hold, idle, attempts, bytes, key_group });
         }
         let waiting_or_gone = batch.partition(&mut |_, i| verdicts[i] == Readiness::Ready);
         let rest: Vec<Readiness> = verdicts.iter().filter(|v| **v != Readiness::Ready).copied().collect();
@@ -95,17 +96,17 @@ impl Engine {
         let mut ready = None;
         if !batch.is_empty() {
             let item = Item { attempts, key_group, ..Item::elements(batch) };
-            state.progress.open(item.time, item.hold);
+            state.progress.open(item.held());
             self.waiting_bytes += item.bytes;
             ready = Some(item);
         }
         if !waiting.is_empty() {
             let item = Item { attempts, key_group, ..Item::elements(waiting) };
-            state.progress.open(item.time, item.hold);
+            state.progress.open(item.held());
             self.waiting_bytes += item.bytes;
             state.blocked.push(item);
         }
-        state.progress.close(time, hold);
+        state.progress.close(held);
         self.waiting_bytes -= bytes.min(self.waiting_bytes);
         ready
     }

@@ -7,7 +7,7 @@ use purlin_sdk::{
     testing::{ScriptId, StreamEvent},
 };
 
-use crate::{Engine, Plan, StageId, plan::Root, state::Item};
+use crate::{Engine, Plan, StageId, plan::Root, progress::Held, state::Item};
 
 /// The test streams of a pipeline.
 #[derive(Debug)]
@@ -30,6 +30,7 @@ struct Script {
 struct Stream {
     stage: StageId,
     watermark: Timestamp,
+    idle: bool,
     over: bool,
 }
 
@@ -46,7 +47,12 @@ impl Streams {
                 scripts.len() - 1
             });
             let n = scripts[at].streams.len();
-            scripts[at].streams.push(Stream { stage: StageId(i), watermark: Timestamp::MIN, over: false });
+            scripts[at].streams.push(Stream {
+                stage: StageId(i),
+                watermark: Timestamp::MIN,
+                idle: false,
+                over: false,
+            });
             placed[at].extend(source.events().into_iter().map(|(place, event)| (place, n, event)));
         }
         for (script, mut events) in scripts.iter_mut().zip(placed) {
@@ -73,10 +79,22 @@ impl Streams {
 }
 
 impl Stream {
-    /// Ends it, and says where its watermark was.
-    fn end(&mut self) -> Timestamp {
+    /// What it does to the watermark of its stage.
+    fn held(&self) -> Held {
+        Held { idle: self.idle, ..Held::at(self.watermark, self.watermark) }
+    }
+
+    /// Ends it, and says what it held.
+    fn end(&mut self) -> Held {
         self.over = true;
-        self.watermark
+        self.held()
+    }
+
+    /// Moves it, and says what it held and what it holds now.
+    fn go_on(&mut self, watermark: Timestamp, idle: bool) -> (Held, Held) {
+        let before = self.held();
+        (self.watermark, self.idle) = (watermark, idle);
+        (before, self.held())
     }
 }
 
@@ -97,17 +115,31 @@ impl Engine {
         match event {
             Some(StreamEvent::Elements(batch)) => {
                 if !batch.is_empty() {
+                    let (from, to) = stream.go_on(stream.watermark, false);
                     let item = Item::elements(batch);
                     self.waiting_bytes += item.bytes;
-                    self.stages[stage.0].push(item);
+                    let state = &mut self.stages[stage.0];
+                    state.push(item);
+                    state.progress.open(to);
+                    state.progress.close(from);
                     self.ready.insert(stage);
+                    if from.idle {
+                        self.propagate(BTreeSet::from([stage]));
+                    }
                 }
             }
             Some(StreamEvent::Watermark(to)) => {
-                let from = std::mem::replace(&mut stream.watermark, to);
+                let (from, to) = stream.go_on(to, false);
                 let progress = &mut self.stages[stage.0].progress;
-                progress.open(to, to);
-                progress.close(from, from);
+                progress.open(to);
+                progress.close(from);
+                self.propagate(BTreeSet::from([stage]));
+            }
+            Some(StreamEvent::Idle) => {
+                let (from, to) = stream.go_on(stream.watermark, true);
+                let progress = &mut self.stages[stage.0].progress;
+                progress.open(to);
+                progress.close(from);
                 self.propagate(BTreeSet::from([stage]));
             }
             Some(StreamEvent::Clock(by)) => {
@@ -120,7 +152,7 @@ impl Engine {
             Some(StreamEvent::Mark(told)) => told(),
             Some(StreamEvent::End) => {
                 let from = stream.end();
-                self.stages[stage.0].progress.close(from, from);
+                self.stages[stage.0].progress.close(from);
                 self.propagate(BTreeSet::from([stage]));
             }
             None => {
@@ -128,7 +160,7 @@ impl Engine {
                 let open = script.streams.iter_mut().filter(|s| !s.over);
                 let ended: Vec<_> = open.map(|s| (s.stage, s.end())).collect();
                 for (stage, from) in &ended {
-                    self.stages[stage.0].progress.close(*from, *from);
+                    self.stages[stage.0].progress.close(*from);
                 }
                 self.propagate(ended.into_iter().map(|(stage, _)| stage).collect());
             }

@@ -2,7 +2,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Condvar, Mutex, PoisonError, Weak},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
     thread,
     time::Duration,
 };
@@ -10,7 +10,7 @@ use std::{
 use purlin_engine::{Engine, EngineConfig, Next};
 use purlin_sdk::{
     ClockRef, ManualClock, PipelineError, RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState,
-    Runner, SystemClock, Timestamp,
+    Runner, StallReport, SystemClock, Timestamp,
     exec::{BundleControl, Checks, RunEnv},
     graph::Graph,
     metrics::MetricsSnapshot,
@@ -114,11 +114,11 @@ impl Runner for DirectRunner {
         // What DoFns see as processing time is what their finalizers and parked work go by.
         let clock = engine.stream_clock().map_or(clock, ManualClock::handle);
         let shared = RunShared::new();
-        let signal = Arc::new(Signal { shared: Arc::downgrade(&shared), ..Signal::default() });
+        let signal = Arc::new(Signal::new(&shared, engine));
         shared.attach(signal.clone());
         let (time, retries) = (self.clock.clone(), self.retries);
-        engine.go_live(&shared)?;
-        let run = Run { engine, shared: shared.clone(), signal, time, clock, retries };
+        signal.lock().go_live(&shared)?;
+        let run = Run { shared: shared.clone(), signal, time, clock, retries };
         thread::Builder::new()
             .name("purlin-direct".into())
             .spawn(move || {
@@ -134,15 +134,15 @@ impl Runner for DirectRunner {
     }
 }
 
-/// Wakes the loop while it waits for the wall clock, stops the bundle at work when the run is cancelled, and keeps what
-/// was counted for the handle.
-#[derive(Default)]
+/// What the loop and the handle share: wakes the loop while it waits for the wall clock, and stops the bundle at work
+/// when the run is cancelled.
 struct Signal {
     shared: Weak<RunShared>,
     at_work: Mutex<Option<Arc<BundleControl>>>,
     woken: Mutex<bool>,
     condvar: Condvar,
-    metrics: Mutex<MetricsSnapshot>,
+    /// Not locked while a bundle is at work.
+    engine: Mutex<Engine>,
 }
 
 impl RunControl for Signal {
@@ -153,11 +153,29 @@ impl RunControl for Signal {
     }
 
     fn metrics(&self) -> MetricsSnapshot {
-        self.metrics.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock().metrics().clone()
+    }
+
+    fn stall_report(&self) -> StallReport {
+        self.lock().stall_report()
     }
 }
 
 impl Signal {
+    fn new(shared: &Arc<RunShared>, engine: Engine) -> Signal {
+        Signal {
+            shared: Arc::downgrade(shared),
+            at_work: Mutex::default(),
+            woken: Mutex::default(),
+            condvar: Condvar::new(),
+            engine: Mutex::new(engine),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Engine> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A bundle begins.
     fn begin(&self, control: &Arc<BundleControl>) {
         *self.at_work.lock().unwrap_or_else(PoisonError::into_inner) = Some(control.clone());
@@ -191,7 +209,6 @@ impl Signal {
 }
 
 struct Run {
-    engine: Engine,
     shared: Arc<RunShared>,
     signal: Arc<Signal>,
     time: Time,
@@ -200,53 +217,51 @@ struct Run {
 }
 
 impl Run {
-    fn finish(mut self) -> RunResult {
+    fn finish(self) -> RunResult {
         loop {
-            if self.shared.cancel_requested() {
-                self.engine.cancel();
-            } else if self.shared.drain_requested() {
-                self.engine.drain();
-            }
-            match self.engine.next(self.clock.now()) {
+            // The lock is let go of before the bundle is run.
+            let next = {
+                let mut engine = self.signal.lock();
+                if self.shared.cancel_requested() {
+                    engine.cancel();
+                } else if self.shared.drain_requested() {
+                    engine.drain();
+                }
+                engine.next(self.clock.now())
+            };
+            match next {
                 Next::Task(task) => {
                     self.signal.begin(task.control());
                     let finished = task.run();
-                    if self.shared.cancel_requested() {
-                        // Then the bundle's error is that it was cancelled.
-                        self.engine.cancel();
+                    let finalizers = {
+                        let mut engine = self.signal.lock();
+                        if self.shared.cancel_requested() {
+                            // Then the bundle's error is that it was cancelled.
+                            engine.cancel();
+                        }
+                        engine.commit(finished, self.clock.now())
+                    };
+                    if !finalizers.is_empty() {
+                        finalizers.into_iter().for_each(|f| f.run(self.clock.now()));
+                        self.signal.lock().finalized();
                     }
-                    for finalizer in self.engine.commit(finished, self.clock.now()) {
-                        finalizer.run(self.clock.now());
-                    }
-                    *self.signal.metrics.lock().unwrap_or_else(PoisonError::into_inner) =
-                        self.engine.metrics().clone();
                 }
                 Next::Wait(until) => self.wait(until),
                 Next::Idle => self.signal.wait(None),
                 Next::Over => break,
             }
         }
-        let mut result = match self.engine.failure() {
-            Some(error) => Err(error.clone()),
-            None => Ok(RunOutcome { state: self.state(), metrics: self.engine.metrics().clone() }),
+        let (mut result, teardowns) = {
+            let mut engine = self.signal.lock();
+            (result_of(&engine), engine.shut_down())
         };
-        for teardown in self.engine.shut_down() {
+        for teardown in teardowns {
             let done = teardown.run();
             if let (Ok(_), Err(error)) = (&result, done) {
                 result = Err(error);
             }
         }
         result
-    }
-
-    fn state(&self) -> RunState {
-        if self.engine.is_cancelled() {
-            RunState::Cancelled
-        } else if self.engine.is_draining() {
-            RunState::Drained
-        } else {
-            RunState::Done
-        }
     }
 
     fn wait(&self, until: Option<Timestamp>) {
@@ -257,4 +272,18 @@ impl Run {
             (_, None) => self.signal.wait(Some(Duration::from_millis(10))),
         }
     }
+}
+
+fn result_of(engine: &Engine) -> RunResult {
+    if let Some(error) = engine.failure() {
+        return Err(error.clone());
+    }
+    let state = if engine.is_cancelled() {
+        RunState::Cancelled
+    } else if engine.is_draining() {
+        RunState::Drained
+    } else {
+        RunState::Done
+    };
+    Ok(RunOutcome { state, metrics: engine.metrics().clone() })
 }

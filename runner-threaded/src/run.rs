@@ -12,7 +12,7 @@ use crossbeam::deque::{Stealer, Worker as Deque};
 use purlin_engine::{Engine, Task};
 use purlin_sdk::{
     ClockRef, ManualClock, PipelineError, RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState,
-    metrics::MetricsSnapshot,
+    StallReport, metrics::MetricsSnapshot,
 };
 
 use crate::worker::Worker;
@@ -140,5 +140,9 @@ impl RunControl for Run {
 
     fn metrics(&self) -> MetricsSnapshot {
         self.lock().metrics().clone()
+    }
+
+    fn stall_report(&self) -> StallReport {
+        self.lock().stall_report()
     }
 }

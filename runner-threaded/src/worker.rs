@@ -115,8 +115,9 @@ impl Worker {
         if ready && self.run.idle.load(Ordering::Relaxed) > 0 {
             self.run.news.notify_one();
         }
-        for finalizer in finalizers {
-            finalizer.run(now);
+        if !finalizers.is_empty() {
+            finalizers.into_iter().for_each(|finalizer| finalizer.run(now));
+            self.run.lock().finalized();
         }
     }
 

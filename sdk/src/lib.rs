@@ -51,7 +51,12 @@ pub use outputs::{OutputRouter, Outputs};
 pub use pcollection::{AsyncParDo, FnDoFn, KeyedParDo, OutputsBuilder, PCollection, ParDo, ParDoOutputs};
 pub use pipeline::Pipeline;
 pub use ptransform::{Apply, PTransform};
-pub use run::{RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState, Runner};
+pub use run::{
+    Hold, Holder, RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState, Runner, StageReport,
+    StallReport,
+};
 pub use state::KeyedState;
-pub use time::{Duration, ParseDurationError, ParseTimestampError, Timestamp, TimestampOutOfBounds};
+pub use time::{
+    CombinedWatermark, Duration, ParseDurationError, ParseTimestampError, Timestamp, TimestampOutOfBounds,
+};
 pub use view::{ListView, MapView, MultimapView, View};

@@ -17,7 +17,8 @@
 //! ```
 //!
 //! A [`WatermarkEstimator`] says how far the outputs of one restriction have come in event time. Its state travels
-//! with the residual. See [`Monotonic`], [`Manual`], [`WallTime`] and [`BoundedOutOfOrderness`].
+//! with the residual. See [`Monotonic`], [`Manual`], [`WallTime`], [`BoundedOutOfOrderness`] and [`SourceWatermark`], and
+//! what lies around one of these: [`WithIdleness`], [`PerPartition`], [`Capped`] and [`Periodic`].
 //!
 //! Who writes a tracker or an estimator has [`check_tracker_laws`] and [`check_estimator_laws`] to test it with.
 //!
@@ -44,8 +45,9 @@ pub use context::SdfContext;
 pub use continuation::Continuation;
 pub use dofn::{PositionOf, RestrictionOf, SplittableDoFn, WatermarkStateOf};
 pub use estimator::{
-    BoundedOutOfOrderness, EstimatorKind, Manual, ManualWatermark, Monotonic, Observing, Plain,
-    TimestampObserving, WallTime, WatermarkError, WatermarkEstimator,
+    BoundedOutOfOrderness, Capped, CappedState, EstimatorKind, IdlenessState, Manual, ManualWatermark,
+    Monotonic, Observing, PerPartition, PerPartitionState, Periodic, PeriodicState, Plain, SourceWatermark,
+    SourceWatermarkState, TimestampObserving, WallTime, WatermarkError, WatermarkEstimator, WithIdleness,
 };
 pub use growable_offset_range::{EndEstimator, GrowableOffsetRangeTracker};
 pub use laws::{check_estimator_laws, check_tracker_laws};

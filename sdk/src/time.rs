@@ -13,8 +13,10 @@
 //! Source of the bounds: Beam's `BoundedWindow.TIMESTAMP_MIN_VALUE`, `TIMESTAMP_MAX_VALUE` and
 //! `GlobalWindow.maxTimestamp`.
 
+mod combined;
 mod duration;
 mod timestamp;
 
+pub use combined::CombinedWatermark;
 pub use duration::{Duration, ParseDurationError};
 pub use timestamp::{ParseTimestampError, Timestamp, TimestampOutOfBounds};

@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 
 use fastrand::Rng;
-use purlin_sdk::Timestamp;
+use purlin_sdk::{CombinedWatermark, Timestamp};
 
-use super::{Network, Progress, propagate};
+use super::{Held, Network, Progress, Rule, propagate};
 use crate::StageId;
 
 /// Work that waits or is in flight; it may be committed at any time, before or after any other.
@@ -35,12 +35,17 @@ struct Model {
 }
 
 impl Network for Model {
-    fn upstream(&self, stage: StageId) -> Timestamp {
-        let outputs = self.reads[stage.0].iter().map(|u| self.progress[*u].output());
-        outputs.min().unwrap_or(Timestamp::MAX)
+    fn upstream(&self, stage: StageId) -> CombinedWatermark {
+        let mut combined = CombinedWatermark::default();
+        self.reads[stage.0].iter().for_each(|u| self.progress[*u].add_to(&mut combined));
+        combined
     }
 
-    fn add_downstream(&self, stage: StageId, to: &mut BTreeSet<StageId>) {
+    fn rule(&self, stage: StageId) -> Rule {
+        if self.reads[stage.0].is_empty() { Rule::Sources } else { Rule::Passes { busy: false } }
+    }
+
+    fn output_moved(&mut self, stage: StageId, to: &mut BTreeSet<StageId>) {
         to.extend(self.readers(stage.0).into_iter().map(StageId));
     }
 
@@ -97,7 +102,7 @@ impl Model {
     fn add(&mut self, work: Work) {
         let progress = &mut self.progress[work.stage];
         match work.time {
-            Some(time) => progress.open(time, work.hold),
+            Some(time) => progress.open(Held::at(time, work.hold)),
             None => progress.holds.add(work.hold),
         }
         self.work.push(work);
@@ -106,7 +111,7 @@ impl Model {
     fn remove(&mut self, work: Work) {
         let progress = &mut self.progress[work.stage];
         match work.time {
-            Some(time) => progress.close(time, work.hold),
+            Some(time) => progress.close(Held::at(time, work.hold)),
             None => progress.holds.remove(work.hold),
         }
     }

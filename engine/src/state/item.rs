@@ -2,6 +2,8 @@
 
 use purlin_sdk::{Timestamp, batch::AnyBatch};
 
+use crate::progress::Held;
+
 /// Where something at `timestamp` holds a watermark. Past the end of the global window a watermark would close it, and at
 /// the end of time every window; so what is still to come never lets it go further than that end.
 pub(crate) fn held_at(timestamp: Timestamp) -> Timestamp {
@@ -16,6 +18,8 @@ pub(crate) struct Item {
     pub(crate) time: Timestamp,
     /// Where it holds the output watermark.
     pub(crate) hold: Timestamp,
+    /// Whether nobody waits for it: the rest of a restriction that is idle.
+    pub(crate) idle: bool,
     /// How often it was tried.
     pub(crate) attempts: u32,
     /// Roughly how much memory it takes.
@@ -29,11 +33,16 @@ impl Item {
     pub(crate) fn elements(batch: AnyBatch) -> Item {
         let time = held_at(batch.min_timestamp());
         let bytes = batch.bytes();
-        Item { batch, time, hold: time, attempts: 0, bytes, key_group: None }
+        Item { batch, time, hold: time, idle: false, attempts: 0, bytes, key_group: None }
     }
 
     /// The rest of a restriction.
     pub(crate) fn residual(batch: AnyBatch, hold: Timestamp) -> Item {
         Item { hold, ..Item::elements(batch) }
+    }
+
+    /// What it does to the watermarks.
+    pub(crate) fn held(&self) -> Held {
+        Held { time: self.time, hold: self.hold, idle: self.idle }
     }
 }

@@ -17,6 +17,8 @@ use crate::progress::{Progress, Times};
 /// What waits at a stage, and what it has gathered.
 pub(crate) struct StageState {
     pub(crate) progress: Progress,
+    /// When, in processing time, the output watermark moved last.
+    pub(crate) moved_at: Timestamp,
     /// Elements that can be processed.
     pub(crate) queue: VecDeque<Item>,
     /// Elements that can be processed from a processing time on.
@@ -54,6 +56,7 @@ impl StageState {
     pub(crate) fn new(feeds: usize) -> StageState {
         StageState {
             progress: Progress::new(),
+            moved_at: Timestamp::MIN,
             queue: VecDeque::new(),
             parked: BTreeMap::new(),
             blocked: Vec::new(),
@@ -105,6 +108,7 @@ impl fmt::Debug for StageState {
         f.debug_struct("StageState")
             .field("input", &self.progress.input())
             .field("output", &self.progress.output())
+            .field("idle", &self.progress.is_idle())
             .field("queue", &self.queue.len())
             .field("parked", &self.parked.len())
             .field("blocked", &self.blocked.len())

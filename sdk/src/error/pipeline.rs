@@ -44,6 +44,10 @@ pub enum Phase {
     WindowExpiration,
     /// A callback that runs after a bundle was committed.
     Finalize,
+    /// Reading the source of a streaming query.
+    Source,
+    /// Giving the result of an epoch to the sink of a streaming query.
+    Sink,
 }
 
 impl fmt::Display for Phase {
@@ -67,6 +71,8 @@ impl fmt::Display for Phase {
             Phase::Timer => "timer",
             Phase::WindowExpiration => "on_window_expiration",
             Phase::Finalize => "finalize",
+            Phase::Source => "source",
+            Phase::Sink => "sink",
         })
     }
 }

@@ -102,6 +102,8 @@ pub struct Residual {
     pub hold: Timestamp,
     /// How long to wait before going on.
     pub delay: Duration,
+    /// Whether nobody should wait for its watermark.
+    pub idle: bool,
 }
 
 impl fmt::Debug for Residual {

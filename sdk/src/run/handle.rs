@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use super::{RunResult, RunShared, RunState};
+use super::{RunResult, RunShared, RunState, StallReport};
 use crate::metrics::MetricsSnapshot;
 
 /// A run under way. It is a `Future` of its result, and can be waited for without one; it never blocks a reactor.
@@ -55,6 +55,12 @@ impl RunHandle {
     /// watermark goes to the maximum, windows close. Ends in `Drained`.
     pub fn drain(&self) {
         self.shared.request(false);
+    }
+
+    /// Why there is no output: what holds the watermark of each stage that is not done, since when, and what would
+    /// release it. Empty when the run is over.
+    pub fn stall_report(&self) -> StallReport {
+        self.shared.control().map(|control| control.stall_report()).unwrap_or_default()
     }
 
     /// What was counted so far.

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{RunResult, RunState};
+use super::{RunResult, RunState, StallReport};
 use crate::metrics::MetricsSnapshot;
 
 /// What a handle may ask of a run.
@@ -20,6 +20,9 @@ pub trait RunControl: Send + Sync {
 
     /// What was counted so far.
     fn metrics(&self) -> MetricsSnapshot;
+
+    /// What holds the watermarks now.
+    fn stall_report(&self) -> StallReport;
 }
 
 /// The runner's side of a run: what was asked for, and where the end is told.

@@ -22,6 +22,8 @@ pub enum StreamEvent {
     Elements(AnyBatch),
     /// The watermark moves.
     Watermark(Timestamp),
+    /// Nobody waits for the watermark any more until something comes.
+    Idle,
     /// The watermark goes to infinity: nothing more comes.
     End,
     /// Processing time passes.
@@ -35,6 +37,7 @@ impl fmt::Debug for StreamEvent {
         match self {
             StreamEvent::Elements(batch) => write!(f, "{} elements", batch.len()),
             StreamEvent::Watermark(at) => write!(f, "Watermark({at})"),
+            StreamEvent::Idle => f.write_str("Idle"),
             StreamEvent::End => f.write_str("End"),
             StreamEvent::Clock(by) => write!(f, "Clock({by})"),
             StreamEvent::Mark(_) => f.write_str("Mark"),
@@ -139,6 +142,15 @@ impl<T: Element> TestStream<T> {
         self
     }
 
+    /// The stream becomes idle: its watermark stays, and nobody waits for it until the next element or watermark.
+    #[must_use]
+    pub fn idle(mut self) -> TestStream<T> {
+        let place = self.place();
+        let done = self.part.idle(place);
+        self.errors.extend(done.err());
+        self
+    }
+
     /// Processing time passes.
     #[must_use]
     pub fn advance_processing_time(mut self, by: Duration) -> TestStream<T> {
@@ -203,6 +215,7 @@ pub(super) struct Part<T> {
 enum Event<T> {
     Elements(Vec<(T, Timestamp)>),
     Watermark(Timestamp),
+    Idle,
     End,
     Clock(Duration),
     Mark(Arc<dyn Fn() + Send + Sync>),
@@ -213,6 +226,7 @@ impl<T> fmt::Debug for Event<T> {
         match self {
             Event::Elements(values) => write!(f, "{} elements", values.len()),
             Event::Watermark(at) => write!(f, "Watermark({at})"),
+            Event::Idle => f.write_str("Idle"),
             Event::End => f.write_str("End"),
             Event::Clock(by) => write!(f, "Clock({by})"),
             Event::Mark(_) => f.write_str("Mark"),
@@ -235,6 +249,14 @@ impl<T> Part<T> {
             return Err("the watermark goes to infinity by itself, at the end of the stream".to_owned());
         }
         Ok(())
+    }
+
+    pub(super) fn idle(&mut self, place: usize) -> Result<(), String> {
+        self.events.push((place, Event::Idle));
+        match self.watermark {
+            Timestamp::MAX => Err("a stream that has ended cannot be idle".to_owned()),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn end(&mut self, place: usize) -> Result<(), String> {
@@ -292,6 +314,7 @@ impl<T: Element> TestStreamSource for Part<T> {
             let event = match event {
                 Event::Elements(values) => StreamEvent::Elements(batch_of(values)),
                 Event::Watermark(at) => StreamEvent::Watermark(*at),
+                Event::Idle => StreamEvent::Idle,
                 Event::End => StreamEvent::End,
                 Event::Clock(by) => StreamEvent::Clock(*by),
                 Event::Mark(told) => StreamEvent::Mark(told.clone()),

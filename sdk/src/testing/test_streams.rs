@@ -51,16 +51,23 @@ struct Stream {
     name: &'static str,
     /// A `Part` of the tag's type.
     part: Box<dyn Any + Send>,
-    advance: fn(&mut dyn Any, usize, Option<Timestamp>) -> Result<(), String>,
+    advance: fn(&mut dyn Any, usize, Advance) -> Result<(), String>,
     add: AddPart,
 }
 
-/// Moves the watermark of a part, or ends it.
-fn advance<T: Element>(part: &mut dyn Any, place: usize, to: Option<Timestamp>) -> Result<(), String> {
-    match (part.downcast_mut::<Part<T>>(), to) {
-        (Some(part), Some(to)) => part.watermark(place, to),
-        (Some(part), None) => part.end(place),
-        (None, _) => Ok(()),
+/// What may happen to a watermark.
+enum Advance {
+    To(Timestamp),
+    Idle,
+    End,
+}
+
+fn advance<T: Element>(part: &mut dyn Any, place: usize, how: Advance) -> Result<(), String> {
+    let Some(part) = part.downcast_mut::<Part<T>>() else { return Ok(()) };
+    match how {
+        Advance::To(to) => part.watermark(place, to),
+        Advance::Idle => part.idle(place),
+        Advance::End => part.end(place),
     }
 }
 
@@ -139,19 +146,25 @@ impl TestStreams {
     /// The watermark of a stream moves on to `watermark`.
     #[must_use]
     pub fn advance_watermark_to<T: Element>(self, tag: Tag<T>, watermark: Timestamp) -> TestStreams {
-        self.advance(tag.name(), Some(watermark))
+        self.advance(tag.name(), Advance::To(watermark))
+    }
+
+    /// A stream becomes idle: its watermark stays, and nobody waits for it until its next element or watermark.
+    #[must_use]
+    pub fn idle<T: Element>(self, tag: Tag<T>) -> TestStreams {
+        self.advance(tag.name(), Advance::Idle)
     }
 
     /// A stream ends: its watermark goes to infinity.
     #[must_use]
     pub fn end<T: Element>(self, tag: Tag<T>) -> TestStreams {
-        self.advance(tag.name(), None)
+        self.advance(tag.name(), Advance::End)
     }
 
-    fn advance(mut self, name: &str, to: Option<Timestamp>) -> TestStreams {
+    fn advance(mut self, name: &str, how: Advance) -> TestStreams {
         let place = self.place();
         let Some(stream) = self.find(name) else { return self };
-        let done = (stream.advance)(&mut *stream.part, place, to);
+        let done = (stream.advance)(&mut *stream.part, place, how);
         self.errors.extend(done.err());
         self
     }

@@ -25,6 +25,8 @@ pub(super) struct Fact {
     pub(super) shift: Duration,
     /// How many operators with state, at most, a row has come through.
     pub(super) depth: u32,
+    /// The streams that it comes from, by their places in the graph.
+    pub(super) sources: BTreeSet<usize>,
     /// The operators before it, by their places.
     pub(super) operators: BTreeSet<usize>,
     /// Transforms before it, by their places in the graph, that are no operators and keep state.
@@ -49,6 +51,7 @@ impl Fact {
             merged.shift = merged.shift.max(fact.shift);
             merged.depth = merged.depth.max(fact.depth);
             for (ours, theirs) in [
+                (&mut merged.sources, &fact.sources),
                 (&mut merged.operators, &fact.operators),
                 (&mut merged.native, &fact.native),
                 (&mut merged.mixed, &fact.mixed),
@@ -79,6 +82,7 @@ impl Facts {
             let mut fact = Fact::all(node.inputs.iter().map(|input| facts.get(*input)));
             if matches!(node.op, Op::Live(_)) {
                 fact.streaming = true;
+                fact.sources.insert(at);
             }
             let own = operators.iter().any(|operator| operator.contains(node.step.path()));
             match &node.op {

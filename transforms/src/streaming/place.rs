@@ -50,11 +50,6 @@ impl Placed {
         self.watermarked[side].then(|| self.shifted(epoch.late))
     }
 
-    /// What is at or before this is final.
-    pub(super) fn watermark(&self, epoch: &Epoch) -> Timestamp {
-        self.shifted(epoch.watermark)
-    }
-
     fn shifted(&self, watermark: Timestamp) -> Timestamp {
         // A watermark begins at 1970, shifted or not.
         (watermark - self.shift).max(Timestamp::EPOCH)

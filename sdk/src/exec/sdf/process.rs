@@ -31,6 +31,16 @@ pub(super) struct ProcessKernel<D: SplittableDoFn> {
 /// How long an element whose estimator follows the clock is left alone, so that its watermark keeps moving.
 const CLOCK_STEP: Duration = Duration::from_millis(100);
 
+/// How long a restriction is left alone that asked to wait for `delay`: no longer than its watermark stays as it is.
+fn wait<E: WatermarkEstimator>(estimator: &mut E, delay: Duration, cx: &BundleCx) -> Duration {
+    let delay = if estimator.follows_clock() { delay.min(CLOCK_STEP) } else { delay };
+    match estimator.changes_at() {
+        // At least a little, or one that is wrong about when it changes would keep the pipeline busy.
+        Some(at) => delay.min((at - cx.env.clock.now()).max(Duration::from_millis(1))),
+        None => delay,
+    }
+}
+
 impl<D: SplittableDoFn> ProcessKernel<D> {
     pub(super) fn new(
         step: &Step,
@@ -122,10 +132,14 @@ impl<D: SplittableDoFn> ProcessKernel<D> {
         }
         if let Continuation::Resume(delay) = continuation {
             shared.checkpoint(running);
-            let delay = if running.estimator.follows_clock() { delay.min(CLOCK_STEP) } else { delay };
+            let delay = wait(&mut running.estimator, delay.max(Duration::ZERO), cx);
             if let (true, Some(rest)) = (running.checkpointed, running.residuals.last_mut()) {
-                rest.delay = delay.max(Duration::ZERO);
+                rest.delay = delay;
             }
+        }
+        // Only here is every output known to the estimator. What was split off while it ran is not idle: it was at work.
+        if let (true, Some(rest)) = (running.checkpointed, running.residuals.last_mut()) {
+            rest.idle = running.estimator.is_idle();
         }
         if cx.control.is_cancelled() {
             return Err(PipelineError::cancelled());

@@ -67,7 +67,7 @@ impl<D: SplittableDoFn> Shared<D> {
         match running.tracker.try_split(fraction) {
             Some(rest) => {
                 let batch = Box::new(self.item(rest, state, hold, estimated));
-                running.residuals.push(Residual { batch, hold, delay: Duration::ZERO });
+                running.residuals.push(Residual { batch, hold, delay: Duration::ZERO, idle: false });
                 true
             }
             None => false,

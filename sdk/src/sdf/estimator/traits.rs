@@ -30,7 +30,7 @@ use crate::{Element, Timestamp};
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a watermark estimator",
-    note = "the estimators that come with the SDK are `Monotonic`, `Manual`, `WallTime` and `BoundedOutOfOrderness`"
+    note = "the estimators that come with the SDK are `Monotonic`, `Manual`, `WallTime`, `BoundedOutOfOrderness` and `SourceWatermark`"
 )]
 pub trait WatermarkEstimator: Send + Sized + 'static {
     /// What is saved of it.
@@ -49,6 +49,21 @@ pub trait WatermarkEstimator: Send + Sized + 'static {
     /// earlier, so that its watermark keeps moving.
     fn follows_clock(&self) -> bool {
         false
+    }
+
+    /// Whether there was nothing for so long that nobody should wait for it. What is idle is left out where watermarks
+    /// are combined, and is back with the next output: then it holds the watermark again, but never moves it back.
+    ///
+    /// It is asked when a call of `process` is over and there is a rest to be resumed. By default never; see
+    /// [`WithIdleness`](super::WithIdleness).
+    fn is_idle(&mut self) -> bool {
+        false
+    }
+
+    /// When, by the run's clock, the watermark may move or [`is_idle`](Self::is_idle) change without another output. A
+    /// restriction that waits to be resumed is looked at then at the latest.
+    fn changes_at(&mut self) -> Option<Timestamp> {
+        None
     }
 }
 

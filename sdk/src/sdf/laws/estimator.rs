@@ -15,7 +15,7 @@ const DRAWN_ORDERS: u64 = 720;
 /// The laws:
 /// - the watermark never goes back, whatever the order;
 /// - to ask for the watermark does not change what [`state`](WatermarkEstimator::state) leads to: an estimator built
-///   from the state reports the same watermark, and goes on alike.
+///   from the state reports the same watermark, is idle alike, and goes on alike.
 ///
 /// # Errors
 /// The first law that does not hold: what was fed so far, what came out, and what should have.
@@ -81,11 +81,20 @@ fn check_order<E: WatermarkEstimator>(
         }
         let so_far = &order[..fed];
         let before = estimator.current_watermark();
+        let was_idle = estimator.is_idle();
         if before < last {
             return Err(format!("the watermark went back from {last} to {before}; fed so far: {so_far:?}"));
         }
         let mut now = make(estimator.state());
         let rebuilt = now.current_watermark();
+        let idle = now.is_idle();
+        // As below: between the two readings a clock may move.
+        if was_idle == estimator.is_idle() && idle != was_idle {
+            let (it, other) = if was_idle { ("is not idle", "is") } else { ("is idle", "is not") };
+            return Err(format!(
+                "made again from its state it {it}, and the other {other}; fed so far: {so_far:?}"
+            ));
+        }
         restored = make(restored.state());
         let followed = restored.current_watermark();
         // Two readings around the others: they differ only where the estimator follows a clock.
@@ -132,6 +141,8 @@ mod tests {
         ForgetsItsState,
         /// Counts its inputs to know when it is warm, and does not save the count.
         ForgetsTheCount,
+        /// Is idle until the first input, and does not save that there was one.
+        ForgetsThatItIsActive,
     }
 
     impl WatermarkEstimator for Broken {
@@ -152,6 +163,10 @@ mod tests {
                 _ => self.last,
             }
         }
+
+        fn is_idle(&mut self) -> bool {
+            matches!(self.fault, Fault::ForgetsThatItIsActive) && self.inputs == 0
+        }
     }
 
     fn check(fault: Fault, secs: &[i64]) -> String {
@@ -171,6 +186,7 @@ mod tests {
             (Fault::GoesBackByItself, "by itself"),
             (Fault::ForgetsItsState, "made again from its state it reports -inf"),
             (Fault::ForgetsTheCount, "made again from its state"),
+            (Fault::ForgetsThatItIsActive, "made again from its state it is idle"),
         ] {
             let found = check(fault, &[10, 12, 14]);
             assert!(found.contains(words), "{found}");

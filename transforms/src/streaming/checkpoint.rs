@@ -1,0 +1,147 @@
+//! What a query writes down so that it can go on after a restart.
+//!
+//! ```text
+//! LOCATION/metadata     the query's id
+//! LOCATION/offsets/N    epoch N was begun: from where to where it reads, and by which watermarks
+//! LOCATION/commits/N    epoch N is done, with the watermark that the next one closes by
+//! LOCATION/state/N      what the pipeline had gathered when epoch N was done
+//! ```
+//! Each file is written under another name, synced and renamed, and has a version and a checksum. An epoch that was begun
+//! and is not done is done again, with the same rows and the same watermarks, on the state of the epoch before.
+
+mod file;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use purlin_sdk::{PipelineError, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use self::file::{read, write};
+use super::{Offset, WatermarkPolicy, driver::Position, settings::Settings};
+
+/// How many epochs are kept: the last one, and the one before, on whose state the last one can be done again.
+const KEPT: u64 = 100;
+
+/// An epoch as it was begun.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct EpochLog {
+    pub(crate) epoch: u64,
+    /// Where each source begins.
+    pub(crate) from: Vec<Offset>,
+    /// Where each source ends.
+    pub(crate) to: Vec<Offset>,
+    pub(crate) watermark: Timestamp,
+    pub(crate) late: Timestamp,
+    pub(crate) no_data: bool,
+    pub(crate) policy: WatermarkPolicy,
+    pub(crate) began: Timestamp,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Done {
+    epoch: u64,
+    next_watermark: Timestamp,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Metadata {
+    id: String,
+}
+
+/// A checkpoint location.
+#[derive(Debug)]
+pub(crate) struct Checkpoint {
+    dir: PathBuf,
+}
+
+impl Checkpoint {
+    /// Opens or makes it; with the query's id.
+    pub(crate) fn open(dir: &Path) -> Result<(Checkpoint, String), PipelineError> {
+        let failed = |e: io::Error| {
+            PipelineError::runner(format!("the checkpoint location {} cannot be used: {e}", dir.display()))
+        };
+        for part in ["offsets", "commits", "state"] {
+            std::fs::create_dir_all(dir.join(part)).map_err(failed)?;
+        }
+        let path = dir.join("metadata");
+        let known: Option<Metadata> = read(&path)?;
+        let id = match known {
+            Some(known) => known.id,
+            None => {
+                let id = uuid::Uuid::new_v4().to_string();
+                write(&path, &Metadata { id: id.clone() })?;
+                id
+            }
+        };
+        Ok((Checkpoint { dir: dir.to_owned() }, id))
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    fn path(&self, part: &str, epoch: u64) -> PathBuf {
+        self.dir.join(part).join(epoch.to_string())
+    }
+
+    /// An epoch begins.
+    pub(crate) fn begin(&mut self, log: &EpochLog) -> Result<(), PipelineError> {
+        write(&self.path("offsets", log.epoch), log)
+    }
+
+    /// An epoch is done.
+    pub(crate) fn done(&mut self, log: &EpochLog, next_watermark: Timestamp) -> Result<(), PipelineError> {
+        write(&self.path("commits", log.epoch), &Done { epoch: log.epoch, next_watermark })?;
+        if let Some(old) = log.epoch.checked_sub(KEPT) {
+            for part in ["offsets", "commits", "state"] {
+                // What is not there is gone already.
+                let _ = std::fs::remove_file(self.path(part, old));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the query was; nothing when it is new.
+    pub(crate) fn resume(&mut self, settings: &Settings) -> Result<Option<Position>, PipelineError> {
+        let Some(last) = self.last("offsets")? else { return Ok(None) };
+        let Some(log) = read::<EpochLog>(&self.path("offsets", last))? else { return Ok(None) };
+        let done = read::<Done>(&self.path("commits", last))?;
+        let mut position = Position::start();
+        if let Some(done) = done {
+            position.next = last + 1;
+            position.offsets = log.to;
+            position.before = log.watermark;
+            position.watermark = done.next_watermark;
+        } else {
+            position.next = last;
+            position.offsets = log.from.clone();
+            position.before = log.late;
+            position.watermark = log.watermark;
+            position.again = Some(log);
+        }
+        tracing::info!(
+            target: "purlin::streaming",
+            name = settings.name.as_deref().unwrap_or("-"),
+            epoch = position.next,
+            "goes on from {}", self.dir.display()
+        );
+        Ok(Some(position))
+    }
+
+    /// The greatest epoch of which there is a file in `part`.
+    fn last(&self, part: &str) -> Result<Option<u64>, PipelineError> {
+        let dir = self.dir.join(part);
+        let failed = |e: io::Error| {
+            PipelineError::runner(format!("the checkpoint folder {} cannot be read: {e}", dir.display()))
+        };
+        let mut last = None;
+        for entry in std::fs::read_dir(&dir).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            last = last.max(name.to_str().and_then(|name| name.parse().ok()));
+        }
+        Ok(last)
+    }
+}

@@ -1,0 +1,178 @@
+//! What moves a query from epoch to epoch.
+
+mod continuous;
+mod epoch;
+mod report;
+mod triggers;
+
+use std::{any::Any, sync::Arc};
+
+use purlin_sdk::{
+    Clock, DoFnError, Duration, Phase, PipelineError, RunHandle, Step, Timestamp, live::LiveEvent,
+};
+
+use super::{
+    Epoch, Offset, QueryContext, StreamSink,
+    checkpoint::{Checkpoint, EpochLog},
+    feed::Feed,
+    query::QueryShared,
+    settings::Settings,
+};
+
+/// Runs on a thread of its own, and tells the pipeline what happens.
+pub(crate) struct Driver<T> {
+    pub(super) cx: QueryContext,
+    pub(super) feeds: Vec<Feed>,
+    pub(super) sink: Box<dyn StreamSink<T>>,
+    pub(super) sink_step: Step,
+    pub(super) settings: Settings,
+    pub(super) query: Arc<QueryShared>,
+    pub(super) checkpoint: Option<Checkpoint>,
+    pub(super) at: Position,
+}
+
+/// Where a query is between two epochs.
+#[derive(Debug)]
+pub(super) struct Position {
+    /// The number of the next epoch.
+    pub(super) next: u64,
+    /// Where each source is.
+    pub(super) offsets: Vec<Offset>,
+    /// The watermark that the next epoch closes by.
+    pub(super) watermark: Timestamp,
+    /// The one that the epoch before closed by: by this the next epoch's rows are late.
+    pub(super) before: Timestamp,
+    /// Whether an epoch has run since the query was started.
+    pub(super) ran: bool,
+    /// An epoch that was begun before a restart and not done.
+    pub(super) again: Option<EpochLog>,
+    /// When the trigger before was.
+    pub(super) last_trigger: Option<Timestamp>,
+}
+
+impl Position {
+    pub(super) fn start() -> Position {
+        Position {
+            next: 0,
+            offsets: Vec::new(),
+            watermark: Timestamp::EPOCH,
+            before: Timestamp::EPOCH,
+            ran: false,
+            again: None,
+            last_trigger: None,
+        }
+    }
+}
+
+/// Why a driver stops before its time.
+pub(super) enum Halt {
+    /// The pipeline's run is over: it says why.
+    RunOver,
+    /// Something outside of the pipeline failed.
+    Failed(PipelineError),
+}
+
+impl From<PipelineError> for Halt {
+    fn from(error: PipelineError) -> Halt {
+        Halt::Failed(error)
+    }
+}
+
+pub(super) type Step1<R = ()> = Result<R, Halt>;
+
+impl<T: Send + 'static> Driver<T> {
+    /// Drives the query until it ends.
+    pub(crate) fn run(mut self, run: &RunHandle) {
+        let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.work()))
+            .unwrap_or_else(|payload| Err(Halt::Failed(panicked(&*payload))));
+        let failure = match worked {
+            Ok(()) => None,
+            Err(Halt::RunOver) => None,
+            Err(Halt::Failed(error)) => Some(error),
+        };
+        let script = self.cx.script().clone();
+        script.tell(failure.clone().map_or(LiveEvent::Stop, LiveEvent::Fail));
+        let ended = run.wait();
+        for feed in &mut self.feeds {
+            feed.source.stop();
+        }
+        self.sink.close();
+        let end = match (failure, ended) {
+            (Some(error), _) | (None, Err(error)) => Err(error),
+            (None, Ok(_)) => Ok(()),
+        };
+        self.query.end(end);
+    }
+
+    fn work(&mut self) -> Step1 {
+        self.sink.open().map_err(|e| self.sink_failed(e))?;
+        self.catch_up();
+        self.begin()?;
+        self.run_trigger()
+    }
+
+    /// Where it begins: from the checkpoint, or anew.
+    fn begin(&mut self) -> Step1 {
+        if let Some(checkpoint) = &mut self.checkpoint
+            && let Some(position) = checkpoint.resume(&self.settings)?
+        {
+            self.at = position;
+            let known = self.at.offsets.len();
+            if known != self.feeds.len() {
+                return Err(Halt::Failed(PipelineError::runner(format!(
+                    "the checkpoint {} is of a query with {known} sources, and this one has {}; a changed query needs \
+                     another checkpoint location",
+                    checkpoint.dir().display(),
+                    self.feeds.len()
+                ))));
+            }
+            return Ok(());
+        }
+        for feed in &mut self.feeds {
+            let first = feed.source.initial_offset().map_err(|e| feed_failed(&feed.step, e))?;
+            self.at.offsets.push(first);
+        }
+        Ok(())
+    }
+
+    /// Brings the pipeline's clock to the query's.
+    pub(super) fn catch_up(&self) -> Timestamp {
+        let script = self.cx.script();
+        let by = self.settings.clock.now() - script.clock().now();
+        if by > Duration::ZERO {
+            script.tell(LiveEvent::Clock(by));
+        }
+        script.clock().now().max(self.settings.clock.now())
+    }
+
+    /// Waits until the pipeline has worked off all that it was told.
+    pub(super) fn settle(&self) -> Step1 {
+        if self.cx.script().settle() { Ok(()) } else { Err(Halt::RunOver) }
+    }
+
+    /// Lets a millisecond of processing time pass as often as an operator may wait for another one.
+    pub(super) fn tick(&self, epoch: Epoch) -> Step1 {
+        for tick in 1..=self.cx.stateful_operators() + 1 {
+            self.cx.set_epoch(Epoch { tick, ..epoch });
+            self.cx.script().tell(LiveEvent::Clock(Duration::from_millis(1)));
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        self.query.is_stopping() || self.cx.script().is_draining()
+    }
+
+    pub(super) fn sink_failed(&self, error: DoFnError) -> PipelineError {
+        PipelineError::user(self.sink_step.clone(), Phase::Sink, error)
+    }
+}
+
+pub(super) fn feed_failed(step: &Step, error: DoFnError) -> PipelineError {
+    PipelineError::user(step.clone(), Phase::Source, error)
+}
+
+fn panicked(payload: &(dyn Any + Send)) -> PipelineError {
+    PipelineError::panic(None, None, payload)
+}
