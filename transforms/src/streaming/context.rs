@@ -19,6 +19,8 @@ use super::{
     Epoch, EventTime, OutputMode, QueryTrigger, StateOperatorProgress, WatermarkId, WatermarkPolicy,
     event_time::WatermarkNode,
     feed::{AnySource, Feed},
+    legality::{Legality, wants_closing_epoch},
+    operators::Operators,
 };
 
 /// What the sources, operators and sink of a pipeline's streaming query share: the epoch at work, and what was seen of
@@ -32,6 +34,7 @@ struct Shared {
     watermarks: Mutex<Vec<WatermarkNode>>,
     /// What the bundles of the epoch at work that were committed gave to the sink.
     results: Mutex<Vec<Box<dyn Any + Send>>>,
+    operators: Operators,
     sources: Mutex<Sources>,
     declared: AtomicBool,
 }
@@ -50,6 +53,7 @@ impl Default for QueryContext {
             epoch: RwLock::new(Epoch::none()),
             watermarks: Mutex::default(),
             results: Mutex::default(),
+            operators: Operators::default(),
             sources: Mutex::default(),
             declared: AtomicBool::new(false),
         }))
@@ -60,6 +64,10 @@ impl QueryContext {
     /// That of the pipeline.
     pub fn of(pipeline: &Pipeline) -> QueryContext {
         pipeline.extension()
+    }
+
+    pub(super) fn operators(&self) -> &Operators {
+        &self.0.operators
     }
 
     /// The epoch at work.
@@ -98,27 +106,29 @@ impl QueryContext {
     /// What is wrong with the query whose result is `sink`.
     pub(crate) fn check(
         &self,
-        _graph: &Graph,
-        _sink: CollectionId,
-        _mode: OutputMode,
-        _trigger: QueryTrigger,
+        graph: &Graph,
+        sink: CollectionId,
+        mode: OutputMode,
+        trigger: QueryTrigger,
     ) -> Vec<BuildError> {
-        Vec::new()
+        Legality::new(graph, &self.operators().all(), sink).check(mode, trigger)
     }
 
     /// Whether an epoch without data can bring something about when the watermark has moved.
-    pub(crate) fn wants_closing_epoch(&self, _mode: OutputMode) -> bool {
-        self.has_watermark()
+    pub(crate) fn wants_closing_epoch(&self, mode: OutputMode) -> bool {
+        wants_closing_epoch(&self.operators().all(), mode)
     }
 
     /// How many operators keep state from epoch to epoch.
-    pub(crate) fn stateful_operators(&self) -> usize {
-        0
+    pub(crate) fn stateful_operators(&self) -> u32 {
+        let count =
+            self.operators().all().iter().filter(|operator| operator.kind.state_name().is_some()).count();
+        u32::try_from(count).unwrap_or(u32::MAX)
     }
 
     /// What they did in the epoch at work.
     pub(crate) fn state_operators(&self) -> Vec<StateOperatorProgress> {
-        Vec::new()
+        self.operators().all().iter().filter_map(StateOperatorProgress::of).collect()
     }
 
     /// Whether the query has a watermark.
@@ -129,6 +139,7 @@ impl QueryContext {
     /// An epoch begins.
     pub(crate) fn begin_epoch(&self, epoch: Epoch) {
         self.watermarks().iter_mut().for_each(|node| node.seen = EventTime::default());
+        self.operators().all().iter().for_each(|operator| operator.rows.begin_epoch());
         self.set_epoch(epoch);
     }
 

@@ -12,7 +12,7 @@ use purlin_sdk::{
 };
 
 use super::{
-    Offset, QueryContext, StreamSink,
+    Epoch, Offset, QueryContext, StreamSink,
     checkpoint::{Checkpoint, EpochLog},
     feed::Feed,
     query::QueryShared,
@@ -151,8 +151,9 @@ impl<T: Send + 'static> Driver<T> {
     }
 
     /// Lets a millisecond of processing time pass as often as an operator may wait for another one.
-    pub(super) fn tick(&self) -> Step1 {
-        for _ in 0..self.cx.stateful_operators() + 1 {
+    pub(super) fn tick(&self, epoch: Epoch) -> Step1 {
+        for tick in 1..=self.cx.stateful_operators() + 1 {
+            self.cx.set_epoch(Epoch { tick, ..epoch });
             self.cx.script().tell(LiveEvent::Clock(Duration::from_millis(1)));
             self.settle()?;
         }

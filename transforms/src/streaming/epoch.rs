@@ -14,6 +14,9 @@ pub struct Epoch {
     pub id: u64,
     /// How far it is.
     pub phase: Phase,
+    /// In [`Phase::Results`] and [`Phase::Closing`]: how many milliseconds have passed in it. An operator with `n` others
+    /// with state before it shows its results at tick `n + 1`.
+    pub tick: u32,
     /// What of the result it shows.
     pub mode: OutputMode,
     /// Whether results come out as rows come in, and not when the epoch's rows have been worked off (real time).
@@ -32,6 +35,7 @@ impl Epoch {
         Epoch {
             id: 0,
             phase: Phase::Rows,
+            tick: 0,
             mode: OutputMode::Append,
             immediate: false,
             late: Timestamp::EPOCH,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Offset;
+use super::{Offset, Operator};
 
 /// What a query did in an epoch. As JSON it has the names of Spark's `StreamingQueryProgress`, so that what reads those
 /// reads these.
@@ -103,6 +103,20 @@ pub struct SinkProgress {
     pub description: String,
     /// Rows that it was given; -1 when that is not known.
     pub num_output_rows: i64,
+}
+
+impl StateOperatorProgress {
+    /// Of an operator that keeps state.
+    pub(super) fn of(operator: &Operator) -> Option<StateOperatorProgress> {
+        let rows = &operator.rows;
+        Some(StateOperatorProgress {
+            operator_name: operator.kind.state_name()?.to_owned(),
+            num_rows_total: rows.total(),
+            num_rows_updated: rows.updated(),
+            num_rows_removed: rows.removed(),
+            num_rows_dropped_by_watermark: rows.dropped_by_watermark(),
+        })
+    }
 }
 
 impl QueryProgress {

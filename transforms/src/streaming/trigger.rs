@@ -1,7 +1,11 @@
 //! When epochs begin.
 
+use std::fmt;
+
 use purlin_sdk::Duration;
 use serde::{Deserialize, Serialize};
+
+use super::interval::{IntervalError, parse_trigger};
 
 /// When the epochs of a query begin, and when it ends. Source: Spark's query triggers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,5 +26,65 @@ pub enum QueryTrigger {
 impl Default for QueryTrigger {
     fn default() -> QueryTrigger {
         QueryTrigger::ProcessingTime(Duration::ZERO)
+    }
+}
+
+impl QueryTrigger {
+    /// An epoch every `interval`, which is written as in `"5 seconds"`; `"0 seconds"` is as fast as it can.
+    ///
+    /// ```
+    /// use purlin_sdk::Duration;
+    /// use purlin_transforms::streaming::QueryTrigger;
+    /// assert_eq!(
+    ///     QueryTrigger::processing_time("5 seconds"),
+    ///     Ok(QueryTrigger::ProcessingTime(Duration::from_secs(5)))
+    /// );
+    /// assert!(QueryTrigger::processing_time("5").is_err());
+    /// ```
+    /// # Errors
+    /// When it is no span of time, is below zero, or has months or years.
+    pub fn processing_time(interval: &str) -> Result<QueryTrigger, IntervalError> {
+        parse_trigger(interval).map(QueryTrigger::ProcessingTime)
+    }
+
+    /// See [`QueryTrigger::Once`].
+    pub fn once() -> QueryTrigger {
+        QueryTrigger::Once
+    }
+
+    /// See [`QueryTrigger::AvailableNow`].
+    pub fn available_now() -> QueryTrigger {
+        QueryTrigger::AvailableNow
+    }
+
+    /// Rows flow without waiting; an epoch ends every `interval`.
+    ///
+    /// # Errors
+    /// See [`processing_time`](Self::processing_time).
+    pub fn continuous(interval: &str) -> Result<QueryTrigger, IntervalError> {
+        parse_trigger(interval).map(QueryTrigger::Continuous)
+    }
+
+    /// Rows flow through all operators at once; an epoch ends every `duration`.
+    ///
+    /// # Errors
+    /// See [`processing_time`](Self::processing_time); when it is zero.
+    pub fn real_time(duration: &str) -> Result<QueryTrigger, IntervalError> {
+        match parse_trigger(duration)? {
+            Duration::ZERO => Err(IntervalError::Zero { text: duration.to_owned() }),
+            time => Ok(QueryTrigger::RealTime(time)),
+        }
+    }
+}
+
+impl fmt::Display for QueryTrigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            QueryTrigger::ProcessingTime(every) => write!(f, "processing time ({every})"),
+            QueryTrigger::Once => f.write_str("once"),
+            QueryTrigger::AvailableNow => f.write_str("available now"),
+            QueryTrigger::Continuous(every) => write!(f, "continuous ({every})"),
+            QueryTrigger::RealTime(every) => write!(f, "real time ({every})"),
+        }
     }
 }

@@ -29,6 +29,7 @@ impl<T: Send + 'static> Driver<T> {
         let epoch = Epoch {
             id: self.at.next,
             phase: Phase::Rows,
+            tick: 0,
             mode: self.settings.mode,
             immediate: true,
             late: self.at.before,

@@ -74,6 +74,7 @@ impl<T: Send + 'static> Driver<T> {
         let epoch = Epoch {
             id: log.epoch,
             phase: Phase::Rows,
+            tick: 0,
             mode: self.settings.mode,
             immediate: false,
             late: log.late,
@@ -108,13 +109,13 @@ impl<T: Send + 'static> Driver<T> {
 
     /// Shows results, moves the watermark, and closes what it has passed.
     pub(super) fn close(&self, epoch: Epoch) -> Step1 {
-        self.cx.set_epoch(Epoch { phase: Phase::Results, ..epoch });
-        self.tick()?;
-        self.cx.set_epoch(Epoch { phase: Phase::Closing, ..epoch });
+        self.tick(Epoch { phase: Phase::Results, ..epoch })?;
+        let closing = Epoch { phase: Phase::Closing, ..epoch };
+        self.cx.set_epoch(closing);
         if self.cx.has_watermark() {
             self.cx.script().tell(LiveEvent::Watermark(epoch.watermark));
             self.settle()?;
-            self.tick()?;
+            self.tick(closing)?;
         }
         Ok(())
     }
