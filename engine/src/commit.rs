@@ -45,7 +45,7 @@ impl Engine {
                 self.propagate(touched);
                 self.hold_sources_back();
                 self.resume_sources();
-                finalizers
+                self.cutting.keep_finalizers(finalizers, self.config.checkpoints)
             }
             Err(error) => {
                 self.retry_or_fail(id, bundle, effects, keyed, error, now);
@@ -186,7 +186,8 @@ impl Engine {
         now: Timestamp,
     ) {
         let stage = bundle.stage;
-        let Some(input) = bundle.backup.filter(|_| error.is_retryable()) else {
+        let again = error.is_retryable() && bundle.attempts < self.config.retries;
+        let Some(input) = bundle.backup.filter(|_| again) else {
             self.fail(error);
             return;
         };

@@ -12,6 +12,7 @@
 //! It imports the SDK only, and knows nothing of element types.
 #![forbid(unsafe_code)]
 
+mod checkpoint;
 mod chooser;
 mod commit;
 mod config;
@@ -28,6 +29,7 @@ mod task;
 mod test_stream;
 mod windows;
 
+pub use checkpoint::{CheckpointDir, Found, Segment, SegmentName, SegmentPart, Snapshot};
 pub use config::EngineConfig;
 pub use engine::{Engine, Next};
 pub use plan::{Plan, StageId};

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use crate::simulate::Simulation;
 use purlin_engine::{Engine, EngineConfig, Next};
 use purlin_sdk::{
     ClockRef, ManualClock, PipelineError, RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState,
@@ -35,6 +36,7 @@ pub struct DirectRunner {
     seed: Option<u64>,
     retries: u32,
     clock: Time,
+    restore_often: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -53,7 +55,12 @@ impl Default for DirectRunner {
 impl DirectRunner {
     /// A runner with a seed of its own choice for each run.
     pub fn new() -> DirectRunner {
-        DirectRunner { seed: None, retries: 0, clock: Time::Virtual(ManualClock::at(Timestamp::EPOCH)) }
+        DirectRunner {
+            seed: None,
+            retries: 0,
+            clock: Time::Virtual(ManualClock::at(Timestamp::EPOCH)),
+            restore_often: false,
+        }
     }
 
     /// Draws everything that is left open from this seed, so that the run can be repeated.
@@ -67,6 +74,14 @@ impl DirectRunner {
     #[must_use]
     pub fn retries(mut self, retries: u32) -> DirectRunner {
         self.retries = retries;
+        self
+    }
+
+    /// Breaks the run off at random moments, and goes on from a snapshot, as a run does that was killed and restored: what
+    /// is not in the snapshot is seen to be missing. A pipeline whose state cannot be kept runs as if this were not said.
+    #[must_use]
+    pub fn restore_often(mut self) -> DirectRunner {
+        self.restore_often = true;
         self
     }
 
@@ -110,14 +125,18 @@ impl Runner for DirectRunner {
             atomic: true,
             checks: Checks { recode: true },
         };
-        let engine = Engine::new(&graph, env, config)?;
+        let engine = Engine::new(&graph, env.clone(), config.clone())?;
+        let simulation = self
+            .restore_often
+            .then(|| Simulation::new(seed, graph, env, config))
+            .filter(|s| s.is_possible(&engine));
         // What DoFns see as processing time is what their finalizers and parked work go by.
         let clock = engine.stream_clock().map_or(clock, ManualClock::handle);
         let shared = RunShared::new();
         let signal = Arc::new(Signal { shared: Arc::downgrade(&shared), ..Signal::default() });
         shared.attach(signal.clone());
         let (time, retries) = (self.clock.clone(), self.retries);
-        let run = Run { engine, shared: shared.clone(), signal, time, clock, retries };
+        let run = Run { engine, shared: shared.clone(), signal, time, clock, retries, simulation };
         thread::Builder::new()
             .name("purlin-direct".into())
             .spawn(move || {
@@ -186,6 +205,7 @@ struct Run {
     time: Time,
     clock: ClockRef,
     retries: u32,
+    simulation: Option<Simulation>,
 }
 
 impl Run {
@@ -207,6 +227,12 @@ impl Run {
                     for finalizer in self.engine.commit(finished, self.clock.now()) {
                         finalizer.run(self.clock.now());
                     }
+                    if let Some(simulation) = &mut self.simulation
+                        && let Err(error) = simulation.perhaps_restore(&mut self.engine)
+                    {
+                        self.engine.fail(error);
+                    }
+                    self.clock = self.engine.stream_clock().map_or(self.clock, ManualClock::handle);
                     *self.signal.metrics.lock().unwrap_or_else(PoisonError::into_inner) =
                         self.engine.metrics().clone();
                 }
@@ -218,7 +244,8 @@ impl Run {
             Some(error) => Err(error.clone()),
             None => Ok(RunOutcome { state: self.state(), metrics: self.engine.metrics().clone() }),
         };
-        for teardown in self.engine.shut_down() {
+        let before = self.simulation.as_mut().map(Simulation::shut_down).unwrap_or_default();
+        for teardown in before.into_iter().chain(self.engine.shut_down()) {
             let done = teardown.run();
             if let (Ok(_), Err(error)) = (&result, done) {
                 result = Err(error);

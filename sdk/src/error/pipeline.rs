@@ -44,6 +44,8 @@ pub enum Phase {
     WindowExpiration,
     /// A callback that runs after a bundle was committed.
     Finalize,
+    /// Writing state for a checkpoint, or reading it back.
+    Checkpoint,
 }
 
 impl fmt::Display for Phase {
@@ -67,6 +69,7 @@ impl fmt::Display for Phase {
             Phase::Timer => "timer",
             Phase::WindowExpiration => "on_window_expiration",
             Phase::Finalize => "finalize",
+            Phase::Checkpoint => "checkpoint",
         })
     }
 }

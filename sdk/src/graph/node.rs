@@ -6,7 +6,7 @@ use crate::{
     Step,
     batch::AnyBatch,
     coder::CoderSpec,
-    exec::{GroupFactory, KernelFactory, SdfFactory, ViewFactory},
+    exec::{BatchCodec, GroupFactory, KernelFactory, SdfFactory, ViewFactory},
     testing::TestStreamSource,
     window::WindowingStrategy,
 };
@@ -102,6 +102,8 @@ pub struct Collection {
     pub element: &'static str,
     /// How its elements are encoded.
     pub coder: CoderSpec,
+    /// Encodes batches of its elements so.
+    pub codec: Arc<dyn BatchCodec>,
 }
 
 impl fmt::Debug for Node {

@@ -6,7 +6,7 @@ use super::{SdfElement, pair::PairKernel, process::ProcessKernel};
 use crate::{
     batch::{AnyBatch, Batch},
     coder_slot::CoderSlot,
-    exec::{Kernel, KernelSpec, Proto, TagPortMaker},
+    exec::{BatchCodec, Kernel, KernelSpec, Proto, TagPortMaker},
     named,
     sdf::{RestrictionOf, SplittableDoFn, WatermarkStateOf},
 };
@@ -23,6 +23,8 @@ pub trait SdfFactory: Send + Sync {
     fn input(&self) -> AnyBatch;
     /// An empty batch of elements with restrictions.
     fn items(&self) -> AnyBatch;
+    /// Writes and reads batches of elements with restrictions.
+    fn items_codec(&self) -> Arc<dyn BatchCodec>;
     /// The same transform with the named DoFn whose configuration `payload` is; nothing when its DoFn is not
     /// registered.
     ///
@@ -58,6 +60,10 @@ impl<D: SplittableDoFn> SdfFactory for SdfOp<D> {
 
     fn items(&self) -> AnyBatch {
         Box::new(Batch::<ItemOf<D>>::default())
+    }
+
+    fn items_codec(&self) -> Arc<dyn BatchCodec> {
+        Arc::new(self.items.clone())
     }
 
     fn with_payload(&self, payload: &serde_json::Value) -> crate::Result<Option<Arc<dyn SdfFactory>>> {
