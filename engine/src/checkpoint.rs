@@ -13,6 +13,7 @@
 mod directory;
 mod header;
 mod manifest;
+mod options;
 mod restore;
 mod save;
 mod snapshot;
@@ -25,6 +26,7 @@ use purlin_sdk::{
 };
 
 pub use directory::{CheckpointDir, Found};
+pub use options::{CheckpointOptions, Checkpoints};
 pub use snapshot::{Segment, SegmentName, SegmentPart, Snapshot};
 
 use crate::{
@@ -107,7 +109,8 @@ impl Engine {
             && self.ready.is_empty()
     }
 
-    fn is_failing(&self) -> bool {
+    /// Whether the run failed or was cancelled.
+    pub fn is_failing(&self) -> bool {
         self.failure.is_some() || self.cancelled
     }
 

@@ -29,7 +29,9 @@ mod task;
 mod test_stream;
 mod windows;
 
-pub use checkpoint::{CheckpointDir, Found, Segment, SegmentName, SegmentPart, Snapshot};
+pub use checkpoint::{
+    CheckpointDir, CheckpointOptions, Checkpoints, Found, Segment, SegmentName, SegmentPart, Snapshot,
+};
 pub use config::EngineConfig;
 pub use engine::{Engine, Next};
 pub use plan::{Plan, StageId};

@@ -2,13 +2,14 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
     sync::{Arc, Condvar, Mutex, PoisonError, Weak},
     thread,
     time::Duration,
 };
 
 use crate::simulate::Simulation;
-use purlin_engine::{Engine, EngineConfig, Next};
+use purlin_engine::{CheckpointOptions, Checkpoints, Engine, EngineConfig, Next};
 use purlin_sdk::{
     ClockRef, ManualClock, PipelineError, RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState,
     Runner, SystemClock, Timestamp,
@@ -37,6 +38,7 @@ pub struct DirectRunner {
     retries: u32,
     clock: Time,
     restore_often: bool,
+    checkpoints: CheckpointOptions,
 }
 
 #[derive(Clone, Debug)]
@@ -60,6 +62,7 @@ impl DirectRunner {
             retries: 0,
             clock: Time::Virtual(ManualClock::at(Timestamp::EPOCH)),
             restore_often: false,
+            checkpoints: CheckpointOptions::default(),
         }
     }
 
@@ -74,6 +77,42 @@ impl DirectRunner {
     #[must_use]
     pub fn retries(mut self, retries: u32) -> DirectRunner {
         self.retries = retries;
+        self
+    }
+
+    /// Writes checkpoints into the directory `dir`, of which a run that was killed goes on: see
+    /// [`restore`](Self::restore). The directory is made if it is not there; it must have no checkpoints of another run.
+    ///
+    /// ```
+    /// use purlin_runner_direct::DirectRunner;
+    /// use purlin_sdk::Pipeline;
+    ///
+    /// # let temp = tempfile::tempdir().unwrap();
+    /// # let dir = temp.path().join("checkpoints");
+    /// let p = Pipeline::new();
+    /// p.create("Numbers", [1, 2, 3]).key_by("Parity", |n| n % 2).group_by_key("Group");
+    /// let runner = DirectRunner::new().checkpoint_dir(&dir).restore(true);
+    /// p.run_on(&runner).unwrap().wait().unwrap();
+    /// ```
+    #[must_use]
+    pub fn checkpoint_dir(mut self, dir: impl Into<PathBuf>) -> DirectRunner {
+        self.checkpoints.dir = Some(dir.into());
+        self
+    }
+
+    /// How long, in processing time, between two checkpoints: 10 seconds unless it is said. A run whose sinks wait for a
+    /// checkpoint and that has nothing else to do makes one at once.
+    #[must_use]
+    pub fn checkpoint_every(mut self, every: purlin_sdk::Duration) -> DirectRunner {
+        self.checkpoints.every = every;
+        self
+    }
+
+    /// Whether to go on from the newest checkpoint in the checkpoint directory. When there is none yet, the run begins
+    /// at its beginning; of another pipeline it is refused.
+    #[must_use]
+    pub fn restore(mut self, restore: bool) -> DirectRunner {
+        self.checkpoints.restore = restore;
         self
     }
 
@@ -125,7 +164,7 @@ impl Runner for DirectRunner {
             atomic: true,
             checks: Checks { recode: true },
         };
-        let engine = Engine::new(&graph, env.clone(), config.clone())?;
+        let (engine, checkpoints) = self.checkpoints.start(&graph, env.clone(), config.clone())?;
         let simulation = self
             .restore_often
             .then(|| Simulation::new(seed, graph, env, config))
@@ -136,7 +175,8 @@ impl Runner for DirectRunner {
         let signal = Arc::new(Signal { shared: Arc::downgrade(&shared), ..Signal::default() });
         shared.attach(signal.clone());
         let (time, retries) = (self.clock.clone(), self.retries);
-        let run = Run { engine, shared: shared.clone(), signal, time, clock, retries, simulation };
+        let run =
+            Run { engine, shared: shared.clone(), signal, time, clock, retries, simulation, checkpoints };
         thread::Builder::new()
             .name("purlin-direct".into())
             .spawn(move || {
@@ -206,6 +246,7 @@ struct Run {
     clock: ClockRef,
     retries: u32,
     simulation: Option<Simulation>,
+    checkpoints: Option<Checkpoints>,
 }
 
 impl Run {
@@ -216,6 +257,7 @@ impl Run {
             } else if self.shared.drain_requested() {
                 self.engine.drain();
             }
+            self.checkpoint_if_due();
             match self.engine.next(self.clock.now()) {
                 Next::Task(task) => {
                     self.signal.begin(task.control());
@@ -240,8 +282,14 @@ impl Run {
                 Next::Over => break,
             }
         }
+        if self.checkpoints.is_some() && !self.engine.is_failing() {
+            self.checkpoint();
+        }
         let mut result = match self.engine.failure() {
-            Some(error) => Err(error.clone()),
+            Some(error) => Err(match &self.checkpoints {
+                Some(checkpoints) => error.clone().with_note(checkpoints.way_on()),
+                None => error.clone(),
+            }),
             None => Ok(RunOutcome { state: self.state(), metrics: self.engine.metrics().clone() }),
         };
         let before = self.simulation.as_mut().map(Simulation::shut_down).unwrap_or_default();
@@ -252,6 +300,26 @@ impl Run {
             }
         }
         result
+    }
+
+    fn checkpoint_if_due(&mut self) {
+        let Some(checkpoints) = &self.checkpoints else { return };
+        let due = checkpoints.due() <= self.clock.now() || self.engine.waits_for_checkpoint();
+        if due && self.engine.can_snapshot() {
+            self.checkpoint();
+        }
+    }
+
+    fn checkpoint(&mut self) {
+        let Some(checkpoints) = &mut self.checkpoints else { return };
+        checkpoints.note(self.clock.now());
+        let written = self.engine.snapshot().and_then(|snapshot| checkpoints.write(&snapshot));
+        if let Err(error) = written {
+            self.engine.fail(error);
+        }
+        for finalizer in self.engine.snapshot_is_durable() {
+            finalizer.run(self.clock.now());
+        }
     }
 
     fn state(&self) -> RunState {
@@ -265,6 +333,14 @@ impl Run {
     }
 
     fn wait(&self, until: Option<Timestamp>) {
+        if self.engine.waits_for_checkpoint() {
+            // Which is made at once.
+            return;
+        }
+        let until = match (&self.time, &self.checkpoints) {
+            (Time::Real, Some(checkpoints)) => until.map(|at| at.min(checkpoints.due())),
+            _ => until,
+        };
         match (&self.time, until) {
             (Time::Virtual(clock), Some(at)) => clock.set(at),
             (Time::Real, Some(at)) => self.signal.wait((at - self.clock.now()).to_std()),

@@ -4,7 +4,7 @@ use purlin_sdk::{
     Phase, PipelineError, Result, Timestamp,
     batch::ErasedBatch,
     exec::{
-        BatchCodec, BundleInput,
+        AnyTable, BatchCodec, BundleInput,
         save::{put, take},
     },
     window::Window,
@@ -213,9 +213,9 @@ impl Engine {
     /// The windows of a grouping that closed and that nobody has emitted.
     fn windows_of(&self, id: StageId) -> Result<Vec<u8>> {
         let mut out = Vec::new();
-        let mut add = |window: &Window, hold: Timestamp, attempts: u32, tables: &[_]| {
+        let mut add = |window: &Window, hold: Timestamp, attempts: u32, tables: &[Box<dyn AnyTable>]| {
             put(&(window.clone(), hold, attempts, tables.len() as u64), &mut out)?;
-            tables.iter().try_for_each(|table: &Box<dyn purlin_sdk::exec::AnyTable>| table.save(&mut out))
+            tables.iter().try_for_each(|table| table.save(&mut out))
         };
         for bundle in self.in_flight.values().filter(|b| b.stage == id) {
             if let Some(BundleInput::Window { window, tables }) = &bundle.backup {
