@@ -6,7 +6,7 @@ use std::{
 };
 
 use purlin_engine::{Checkpoints, Engine};
-use purlin_sdk::{Clock, PipelineError};
+use purlin_sdk::PipelineError;
 
 use crate::run::Run;
 

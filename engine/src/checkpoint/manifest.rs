@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use purlin_sdk::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 use super::SegmentName;
 
@@ -20,6 +20,7 @@ pub(super) struct Manifest {
     /// Which one of the run it is.
     pub(super) number: u64,
     /// When it was made, by the wall clock.
+    #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub(super) made_at: Timestamp,
     /// How many bytes the file with the segments has.
     pub(super) bytes: u64,
@@ -33,6 +34,14 @@ pub(super) struct Entry {
     pub(super) name: SegmentName,
     pub(super) bytes: u64,
     pub(super) crc32: u32,
+}
+
+fn as_text<S: Serializer>(at: &Timestamp, s: S) -> Result<S::Ok, S::Error> {
+    s.collect_str(at)
+}
+
+fn from_text<'de, D: Deserializer<'de>>(d: D) -> Result<Timestamp, D::Error> {
+    String::deserialize(d)?.parse().map_err(D::Error::custom)
 }
 
 impl Manifest {
