@@ -116,11 +116,9 @@ impl Engine {
 
     /// The latest cut is on disk: lets go on what waited for that, and returns what to call, without the engine's lock.
     pub fn snapshot_is_durable(&mut self) -> Vec<Finalizer> {
-        if self.is_failing() {
-            return Vec::new();
-        }
         for (i, state) in self.stages.iter_mut().enumerate() {
-            if !state.in_cut.is_empty() {
+            // Of a run that failed meanwhile nothing goes on, but what is on disk is so for good.
+            if !state.in_cut.is_empty() && self.failure.is_none() && !self.cancelled {
                 state.queue.extend(state.in_cut.drain(..));
                 self.ready.insert(StageId(i));
             }
