@@ -45,8 +45,8 @@ pub use self::{
 /// ```
 /// # Options
 /// `O` are the pipeline's own options, by clap; DoFns have them as `cx.options::<O>()`. [`RunOptions`] come beside them,
-/// in the same `--help`: `--runner=direct|threaded`, `--parallelism`, `--seed`, `--retries`, `--memory-budget` and
-/// `--explain`, which shows the pipeline's graph as JSON and does not run it. On the direct runner the pipeline lives on
+/// in the same `--help`: `--runner=direct|threaded`, `--parallelism`, `--seed`, `--retries`, `--memory-budget`,
+/// `--checkpoint-dir`, `--checkpoint-every` and `--restore`, with which a run that was killed goes on, and `--explain`, which shows the pipeline's graph as JSON and does not run it. On the direct runner the pipeline lives on
 /// the wall clock.
 ///
 /// # Signals

@@ -48,6 +48,9 @@ impl Engine {
                 self.reconsider_ahead();
                 self.hold_sources_back();
                 self.resume_sources();
+                // Of a live pipeline whoever feeds it says when a cut is made, and what follows from it.
+                let kept = self.config.checkpoints && self.live.is_none();
+                let finalizers = self.cutting.keep_finalizers(finalizers, kept);
                 if self.live.is_some() && !finalizers.is_empty() {
                     self.finalizing += 1;
                 }
@@ -190,7 +193,8 @@ impl Engine {
         now: Timestamp,
     ) {
         let stage = bundle.stage;
-        let Some(input) = bundle.backup.filter(|_| error.is_retryable()) else {
+        let again = error.is_retryable() && bundle.attempts < self.config.retries;
+        let Some(input) = bundle.backup.filter(|_| again) else {
             self.fail(error);
             return;
         };

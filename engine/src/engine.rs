@@ -9,7 +9,7 @@ use std::{
 use purlin_sdk::{
     BuildErrors, CombinedWatermark, ManualClock, PipelineError, Timestamp,
     batch::{AnyBatch, Batch, Meta},
-    exec::{BundleControl, BundleInput, RunEnv, StageInstance},
+    exec::{BundleControl, BundleInput, RunEnv, StageInstance, key_groups},
     graph::Graph,
     metrics::MetricsSnapshot,
     watermark::ControlPoint,
@@ -19,6 +19,7 @@ use purlin_sdk::{
 use crate::{
     BundleId, EngineConfig, Plan, StageId, Task, Teardown,
     align::Alignments,
+    checkpoint::Cutting,
     chooser::Chooser,
     live::Live,
     plan::Root,
@@ -62,6 +63,11 @@ pub struct Engine {
     pub(crate) draining: bool,
     /// Memory that waits between stages, roughly.
     pub(crate) waiting_bytes: usize,
+    /// How many key groups each grouping has.
+    pub(crate) key_groups: usize,
+    /// The next checkpoint.
+    pub(crate) cutting: Cutting,
+    pub(crate) graph: Graph,
     pub(crate) next_bundle: u64,
     pub(crate) next_parked: u64,
 }
@@ -72,8 +78,12 @@ pub(crate) struct InFlight {
     pub(crate) hold: Timestamp,
     pub(crate) attempts: u32,
     pub(crate) control: Arc<BundleControl>,
-    /// What to try again with.
+    /// What to try again with, or what a checkpoint says that it is about to start from.
     pub(crate) backup: Option<BundleInput>,
+    /// Whether a checkpoint may count it as not started: all that it began with is known.
+    pub(crate) is_copied: bool,
+    /// The key group's state that it began with, as bytes, when it is copied.
+    pub(crate) keyed_before: Option<Vec<u8>>,
     /// Groupings whose shards it has.
     pub(crate) shards_of: Vec<StageId>,
     /// The window that it emits or builds.
@@ -109,7 +119,27 @@ impl Engine {
     /// # Errors
     /// What is wrong with the graph.
     pub fn new(graph: &Graph, env: RunEnv, config: EngineConfig) -> Result<Engine, BuildErrors> {
+        let groups = key_groups(env.parallelism);
+        let mut engine = Engine::empty(graph, env, config, groups)?;
+        let all: BTreeSet<StageId> = (0..engine.stages.len()).map(StageId).collect();
+        for id in &all {
+            engine.begin(*id);
+        }
+        engine.propagate(all);
+        Ok(engine)
+    }
+
+    /// A pipeline in which nothing is to be done.
+    pub(crate) fn empty(
+        graph: &Graph,
+        env: RunEnv,
+        config: EngineConfig,
+        key_groups: usize,
+    ) -> Result<Engine, BuildErrors> {
         let plan = Plan::new(graph)?;
+        if config.checkpoints {
+            plan.check_savable()?;
+        }
         let mut env = env;
         let streams = Streams::new(&plan);
         let live = Live::new(&plan);
@@ -118,63 +148,23 @@ impl Engine {
             // A pipeline with a script lives on the script's time.
             env.clock = clock.handle();
         }
-        let mut stages: Vec<StageState> =
-            plan.stages.iter().map(|s| StageState::new(s.feeds.len())).collect();
         let alignments = Alignments::new(&plan);
-        let mut controlled = Vec::new();
-        let mut ready = BTreeSet::new();
-        let mut clock_wakes = BTreeSet::new();
-        for (i, (stage, state)) in plan.stages.iter().zip(&mut stages).enumerate() {
-            if let Some(Some(_)) = stage.assigns {
-                controlled.push(StageId(i));
-            }
-            match &stage.root {
-                Root::Impulse => {
-                    let impulse: Batch<Vec<u8>> = Batch { values: vec![Vec::new()], meta: Meta::default() };
-                    state.push(Item::elements(Box::new(impulse)));
-                    ready.insert(StageId(i));
-                }
-                Root::TestStream(_) | Root::Live(_) => {
-                    state.progress.open(Held::at(Timestamp::MIN, Timestamp::MIN));
-                }
-                Root::Group(factory) if factory.fires_when_empty() => {
-                    let end = Timestamp::GLOBAL_WINDOW_MAX;
-                    state.windows.insert((end, Window::Global), end);
-                    state.progress.holds.add(end);
-                }
-                Root::KeyGroups(factory) => {
-                    let groups = factory.key_groups(env.parallelism);
-                    for n in 0..groups {
-                        let Some(keyed) = factory.keyed_state(n, groups) else { break };
-                        let group = KeyGroup::new(keyed);
-                        state.progress.holds.add(group.report.hold);
-                        if group.report.due < Timestamp::MAX {
-                            state.due_groups.insert((group.report.due, n));
-                        }
-                        if group.report.due_clock < Timestamp::MAX {
-                            state.clocks.add(group.report.due_clock);
-                            clock_wakes.insert((group.report.due_clock, StageId(i), n));
-                        }
-                        state.key_groups.push(group);
-                    }
-                }
-                _ => {}
-            }
-        }
-        let all: BTreeSet<StageId> = (0..stages.len()).map(StageId).collect();
-        let mut engine = Engine {
+        let stages = plan.stages.iter().map(|s| StageState::new(s.feeds.len())).collect();
+        let controlled = plan.stages.iter().enumerate().filter(|(_, s)| matches!(s.assigns, Some(Some(_))));
+        let controlled = controlled.map(|(i, _)| StageId(i)).collect();
+        Ok(Engine {
             plan: Arc::new(plan),
             env: Arc::new(env),
             chooser: Chooser::new(&config),
             config,
             stages,
-            ready,
+            ready: BTreeSet::new(),
             paused: BTreeSet::new(),
             ahead: BTreeSet::new(),
             alignments,
             controlled,
             wakes: BTreeSet::new(),
-            clock_wakes,
+            clock_wakes: BTreeSet::new(),
             now: Timestamp::MIN,
             in_flight: HashMap::new(),
             lingering: HashMap::new(),
@@ -186,11 +176,45 @@ impl Engine {
             cancelled: false,
             draining: false,
             waiting_bytes: 0,
+            key_groups,
+            cutting: Cutting::default(),
+            graph: graph.clone(),
             next_bundle: 0,
             next_parked: 0,
-        };
-        engine.propagate(all);
-        Ok(engine)
+        })
+    }
+
+    /// What a stage has to do when a pipeline begins.
+    pub(crate) fn begin(&mut self, id: StageId) {
+        let plan = self.plan.clone();
+        let state = &mut self.stages[id.0];
+        match &plan.stages[id.0].root {
+            Root::Impulse => {
+                let impulse: Batch<Vec<u8>> = Batch { values: vec![Vec::new()], meta: Meta::default() };
+                state.push(Item::elements(Box::new(impulse)));
+                self.ready.insert(id);
+            }
+            Root::TestStream(_) | Root::Live(_) => {
+                state.progress.open(Held::at(Timestamp::MIN, Timestamp::MIN));
+            }
+            Root::Group(factory) if factory.fires_when_empty() => {
+                let end = Timestamp::GLOBAL_WINDOW_MAX;
+                state.windows.insert((end, Window::Global), end);
+                state.progress.holds.add(end);
+            }
+            Root::KeyGroups(factory) => {
+                let groups = factory.key_groups(self.key_groups);
+                for n in 0..groups {
+                    let Some(keyed) = factory.keyed_state(n, groups) else { break };
+                    let group = KeyGroup::new(keyed);
+                    if group.report.due_clock < Timestamp::MAX {
+                        self.clock_wakes.insert((group.report.due_clock, id, n));
+                    }
+                    state.add_key_group(group);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// The clock that the pipeline lives on when it has a test stream or a live one.
@@ -321,10 +345,16 @@ impl Engine {
         }
         pieces.push(batch);
         let state = &mut self.stages[to.0];
+        let waits = self.config.checkpoints && self.plan.stages[to.0].stable_input;
         for piece in pieces.into_iter().rev() {
             let item = Item::elements(piece);
             self.waiting_bytes += item.bytes;
-            state.push(item);
+            if waits {
+                state.progress.open(item.held());
+                state.unstable.push(item);
+            } else {
+                state.push(item);
+            }
         }
         self.ready.insert(to);
     }
@@ -415,6 +445,19 @@ impl Network for Engine {
 }
 
 impl StageState {
+    /// Adds the next key group.
+    pub(crate) fn add_key_group(&mut self, group: KeyGroup) {
+        let n = self.key_groups.len();
+        self.progress.holds.add(group.report.hold);
+        if group.report.due < Timestamp::MAX {
+            self.due_groups.insert((group.report.due, n));
+        }
+        if group.report.due_clock < Timestamp::MAX {
+            self.clocks.add(group.report.due_clock);
+        }
+        self.key_groups.push(group);
+    }
+
     /// Adds an item that holds the watermark.
     pub(crate) fn push(&mut self, item: Item) {
         self.progress.open(item.held());

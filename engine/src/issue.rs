@@ -59,6 +59,9 @@ impl Engine {
             if self.live.is_some() {
                 return Next::Idle;
             }
+            if self.waits_for_checkpoint() {
+                return Next::Wait(self.next_wake());
+            }
             // Scripted time goes on.
             if self.next_event() {
                 continue;
@@ -150,6 +153,9 @@ impl Engine {
             } else if self.must_pause(id) {
                 self.ready.remove(&id);
                 self.paused.insert(id);
+            } else if self.must_wait_for_cut(id) {
+                self.ready.remove(&id);
+                self.cutting.held.insert(id);
             } else if let Some(draft) = self.draft(id) {
                 return Some(self.start(id, draft));
             } else {
@@ -373,15 +379,16 @@ impl Engine {
         let stage = &plan.stages[id.0];
         let Draft { input, batches, hold, attempts, views, key_group, keyed } = draft;
         let reached = self.reached(id);
+        let is_copied = self.cutting.is_requested;
         let mut effects = Effects::default();
         let mut shards_of = Vec::new();
         let mut group_watermarks = Vec::new();
         for (n, feed) in stage.feeds.iter().enumerate() {
+            // One that a checkpoint may count as not started begins with an empty shard, which need not be copied.
+            let at_rest = if is_copied { None } else { self.stages[id.0].shards[n].pop() };
             let mut shard: Option<Box<dyn Shard>> = match &plan.stages[feed.to.0].root {
-                Root::Group(factory) => self.stages[id.0].shards[n].pop().or_else(|| factory.shard()),
-                Root::View(factory) => {
-                    Some(self.stages[id.0].shards[n].pop().unwrap_or_else(|| factory.shard()))
-                }
+                Root::Group(factory) => at_rest.or_else(|| factory.shard()),
+                Root::View(factory) => Some(at_rest.unwrap_or_else(|| factory.shard())),
                 _ => None,
             };
             if let Some(shard) = &mut shard {
@@ -393,6 +400,13 @@ impl Engine {
             effects.shards.push(shard);
             group_watermarks.push(self.stages[feed.to.0].progress.input());
         }
+        if is_copied && !shards_of.is_empty() {
+            self.cutting.fresh_shards += 1;
+        }
+        let keyed_before = match &keyed {
+            Some(keyed) if is_copied => self.state_before(id, &**keyed),
+            _ => None,
+        };
         let state = &mut self.stages[id.0];
         let mut cx = BundleCx::new(self.env.clone(), effects);
         let watermark = state.progress.input();
@@ -403,6 +417,7 @@ impl Engine {
         cx.synchronized = reached.synchronized;
         *cx.keyed() = keyed;
         cx.group_watermarks = group_watermarks;
+        cx.key_groups = self.key_groups;
         cx.views = views;
         cx.draining = self.draining;
         cx.limits = if matches!(stage.root, Root::Splittable) {
@@ -413,13 +428,15 @@ impl Engine {
         state.running += 1;
         let bundle = BundleId(self.next_bundle);
         self.next_bundle += 1;
-        let backup = (self.config.retries > attempts).then(|| input.copy());
+        let backup = (is_copied || self.config.retries > attempts).then(|| input.copy());
         let in_flight = InFlight {
             stage: id,
             hold,
             attempts,
             control: Arc::clone(&cx.control),
             backup,
+            is_copied,
+            keyed_before,
             shards_of,
             window: match &input {
                 BundleInput::Window { window, .. } => Some(window.clone()),

@@ -14,6 +14,7 @@
 
 mod align;
 mod assign;
+mod checkpoint;
 mod chooser;
 mod commit;
 mod config;
@@ -32,6 +33,9 @@ mod task;
 mod test_stream;
 mod windows;
 
+pub use checkpoint::{
+    CheckpointDir, CheckpointOptions, Checkpoints, Found, Segment, SegmentName, SegmentPart, Snapshot,
+};
 pub use config::EngineConfig;
 pub use engine::{Engine, Next};
 pub use plan::{Plan, StageId};

@@ -134,6 +134,11 @@ impl Progress {
         }
     }
 
+    /// Those of a stage that has come so far.
+    pub(crate) fn at(input: Timestamp, output: Timestamp) -> Progress {
+        Progress { input, output, ..Progress::new() }
+    }
+
     pub(crate) fn input(&self) -> Timestamp {
         self.input
     }

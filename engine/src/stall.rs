@@ -48,7 +48,8 @@ impl Engine {
         if matches!(stage.root, Root::Splittable) {
             let awake = || pending().filter(|item| !item.idle);
             let resumes = state.parked.keys().next().map(|(at, _)| *at).filter(|_| state.queue.is_empty());
-            let by = Holder::Restrictions { pending: awake().count(), resumes, aligned: self.ahead.contains(&id) };
+            let by =
+                Holder::Restrictions { pending: awake().count(), resumes, aligned: self.ahead.contains(&id) };
             hold(awake().map(|item| item.hold).min(), by);
         } else {
             let by = Holder::Elements { pending: pending().map(|item| item.batch.len()).sum() };

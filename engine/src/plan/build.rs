@@ -6,9 +6,9 @@ use std::{
 };
 
 use purlin_sdk::{
-    BuildError, BuildErrors, Duration, Step,
-    batch::{BATCH_SIZE, Batch},
-    exec::AssignFactory,
+    BuildError, BuildErrors, DoFnError, Duration, Step,
+    batch::{AnyBatch, BATCH_SIZE, Batch, ErasedBatch},
+    exec::{AssignFactory, BatchCodec},
     graph::{CollectionId, Graph, Node, Op},
 };
 
@@ -20,6 +20,19 @@ struct Source {
     stage: StageId,
     slot: usize,
     port: usize,
+}
+
+/// Of a transform that neither reads nor makes anything.
+struct Nothing;
+
+impl BatchCodec for Nothing {
+    fn save(&self, _batch: &mut dyn ErasedBatch, _out: &mut Vec<u8>) -> purlin_sdk::Result {
+        Err(DoFnError::msg("elements wait where none can come"))
+    }
+
+    fn load(&self, _input: &mut &[u8]) -> purlin_sdk::Result<AnyBatch> {
+        Err(DoFnError::msg("elements wait where none can come"))
+    }
 }
 
 struct Planner<'a> {
@@ -74,7 +87,7 @@ impl Planner<'_> {
                 let output: NewBatch = Arc::new(move || typed.output());
                 self.root(node, Root::Live(stream.clone()), SlotKind::Relay(output));
             }
-            Op::Element(factory) if node.views.is_empty() => {
+            Op::Element(factory) if node.views.is_empty() && !factory.requires_stable_input() => {
                 if let [input] = inputs[..] {
                     let slot = self.slot(input.stage, &node.step, SlotKind::Kernel(factory.clone()));
                     self.connect(input, slot);
@@ -179,8 +192,12 @@ impl Planner<'_> {
                 }
             }
         }
+        let (codec, element) = self.input_of(node);
         self.plan.stages.push(Stage {
             root,
+            codec,
+            element,
+            stable_input: matches!(&node.op, Op::Element(factory) if factory.requires_stable_input()),
             slots: Vec::new(),
             edges: Vec::new(),
             feeds: Vec::new(),
@@ -200,6 +217,22 @@ impl Planner<'_> {
         let slot = self.slot(stage, &node.step, kind);
         self.outputs(node, stage, slot);
         stage
+    }
+
+    /// What writes the batches that wait in front of a stage that begins with `node`, and the Rust type of what `node`
+    /// reads, or makes where it reads nothing.
+    fn input_of(&self, node: &Node) -> (Arc<dyn BatchCodec>, &'static str) {
+        let id = node.inputs.first().or(node.outputs.first());
+        let collection = id.and_then(|id| self.graph.collections.get(id.0));
+        let codec = match (&node.op, collection) {
+            (Op::Splittable(factory), _) => Some(factory.items_codec()),
+            (Op::View(factory), collection) => match factory.panes() {
+                Some(panes) => Some(panes.codec()),
+                None => collection.map(|c| c.codec.clone()),
+            },
+            (_, collection) => collection.map(|c| c.codec.clone()),
+        };
+        (codec.unwrap_or_else(|| Arc::new(Nothing)), collection.map_or("", |c| c.element))
     }
 
     fn slot(&mut self, stage: StageId, step: &Step, kind: SlotKind) -> usize {

@@ -5,7 +5,7 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use purlin_sdk::{
     Duration, Step,
     batch::AnyBatch,
-    exec::{GroupFactory, KernelFactory, SdfFactory, ViewFactory},
+    exec::{BatchCodec, GroupFactory, KernelFactory, SdfFactory, ViewFactory},
     live::LiveStream,
     testing::TestStreamSource,
     watermark::{Alignment, WatermarkControl},
@@ -52,6 +52,12 @@ pub(crate) struct Stage {
     pub(crate) views: Vec<(Arc<str>, StageId)>,
     /// Bundles smaller than this are not worth being spread over workers; one where it was asked to spread elements.
     pub(crate) least_bundle: usize,
+    /// Writes and reads what waits in front of it.
+    pub(crate) codec: Arc<dyn BatchCodec>,
+    /// The Rust type of that, for messages.
+    pub(crate) element: &'static str,
+    /// Whether it must only see elements that a checkpoint holds for good.
+    pub(crate) stable_input: bool,
     /// Where it begins, for messages.
     pub(crate) step: Step,
 }

@@ -7,11 +7,11 @@
 use std::{any::Any, sync::Arc};
 
 use super::{
-    BundleCx, BundleInput, Downstream, GroupFactory, GroupState, Kernel, KernelResult, KernelSpec,
-    KeyedBatch, KeyedReport, Port, Shard,
+    AnyTable, BatchCodec, BundleCx, BundleInput, Downstream, GroupFactory, GroupState, Kernel, KernelResult,
+    KernelSpec, KeyedBatch, KeyedReport, Port, Shard,
 };
 use crate::{
-    Duration, Element, PipelineError, Step, Timestamp,
+    DoFnError, Duration, Element, PipelineError, Result, Step, Timestamp,
     batch::{AnyBatch, Batch, Column, ErasedBatch},
     coder_slot::CoderSlot,
     watermark::{Alignment, Assigner, WatermarkControl, WatermarkStrategy},
@@ -101,9 +101,36 @@ impl<T: Element> GroupFactory for AssignOp<T> {
         1
     }
 
+    fn codec(&self) -> Arc<dyn BatchCodec> {
+        Arc::new(self.coder.clone())
+    }
+
+    fn check_savable(&self) -> Result {
+        Err(DoFnError::msg(
+            "what a watermark strategy has seen is not kept in checkpoints: give the source a watermark estimator in its \
+             place, or run without checkpoints",
+        ))
+    }
+
+    fn load_shard(&self, _: &mut &[u8]) -> Result<Box<dyn Shard>> {
+        Err(no_shards())
+    }
+
+    fn load_table(&self, _: &mut &[u8]) -> Result<Box<dyn AnyTable>> {
+        Err(no_shards())
+    }
+
+    fn load_keyed_state(&self, _: &mut &[u8]) -> Result<Box<dyn GroupState>> {
+        self.check_savable().and_then(|()| Err(no_shards()))
+    }
+
     fn fires_when_empty(&self) -> bool {
         false
     }
+}
+
+fn no_shards() -> DoFnError {
+    DoFnError::msg("a transform that assigns a watermark gathers in no shards")
 }
 
 /// The end of a stage before it.
@@ -190,6 +217,10 @@ impl<T: Element> GroupState for AssignState<T> {
 
     fn keep(&mut self) {
         self.before = None;
+    }
+
+    fn save(&self, _: &mut Vec<u8>) -> Result {
+        Err(DoFnError::msg("what a watermark strategy has seen is not kept in checkpoints"))
     }
 
     fn assigned(&self) -> Option<Assigned> {

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{BundleControl, Effects, GroupState, ViewSnapshot};
+use super::{BundleControl, Effects, GroupState, ViewSnapshot, key_groups};
 use crate::{Phase, Timestamp, clock::ClockRef, metrics::BundleMetrics};
 
 /// What stays the same for a whole run.
@@ -69,6 +69,8 @@ pub struct BundleCx {
     pub synchronized: Timestamp,
     /// For each grouping that this stage feeds, in the stage's order: the grouping's input watermark.
     pub group_watermarks: Vec<Timestamp>,
+    /// How many key groups the groupings have that this stage feeds.
+    pub key_groups: usize,
     /// Side inputs that are ready.
     pub views: ViewSnapshot,
     /// Whether sources are to come to their end.
@@ -90,6 +92,7 @@ impl BundleCx {
     /// A bundle with nothing in it yet, whose effects start as `effects` (the shards that it may fold into).
     pub fn new(env: Arc<RunEnv>, effects: Effects) -> BundleCx {
         BundleCx {
+            key_groups: key_groups(env.parallelism),
             env,
             watermark: None,
             output_watermark: None,

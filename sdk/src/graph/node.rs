@@ -6,7 +6,7 @@ use crate::{
     Step,
     batch::AnyBatch,
     coder::CoderSpec,
-    exec::{AssignFactory, GroupFactory, KernelFactory, SdfFactory, ViewFactory},
+    exec::{AssignFactory, BatchCodec, GroupFactory, KernelFactory, SdfFactory, ViewFactory},
     live::LiveStream,
     testing::TestStreamSource,
     window::WindowingStrategy,
@@ -109,6 +109,8 @@ pub struct Collection {
     pub element: &'static str,
     /// How its elements are encoded.
     pub coder: CoderSpec,
+    /// Encodes batches of its elements so.
+    pub codec: Arc<dyn BatchCodec>,
 }
 
 impl fmt::Debug for Node {

@@ -6,7 +6,7 @@ use super::{SdfElement, pair::PairKernel, process::ProcessKernel};
 use crate::{
     batch::{AnyBatch, Batch},
     coder_slot::CoderSlot,
-    exec::{Kernel, KernelSpec, Proto, TagPortMaker},
+    exec::{BatchCodec, Kernel, KernelSpec, Proto, TagPortMaker},
     named,
     sdf::{RestrictionOf, SplittableDoFn, WatermarkStateOf},
     watermark::Alignment,
@@ -28,6 +28,8 @@ pub trait SdfFactory: Send + Sync {
     fn alignment(&self) -> Option<Alignment> {
         None
     }
+    /// Writes and reads batches of elements with restrictions.
+    fn items_codec(&self) -> Arc<dyn BatchCodec>;
     /// The same transform with the named DoFn whose configuration `payload` is; nothing when its DoFn is not
     /// registered.
     ///
@@ -68,6 +70,10 @@ impl<D: SplittableDoFn> SdfFactory for SdfOp<D> {
 
     fn alignment(&self) -> Option<Alignment> {
         self.alignment.clone()
+    }
+
+    fn items_codec(&self) -> Arc<dyn BatchCodec> {
+        Arc::new(self.items.clone())
     }
 
     fn with_payload(&self, payload: &serde_json::Value) -> crate::Result<Option<Arc<dyn SdfFactory>>> {
