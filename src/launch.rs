@@ -8,6 +8,7 @@ mod panics;
 mod report;
 mod signals;
 mod size;
+mod stall;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -44,13 +45,15 @@ pub use self::{
 /// ```
 /// # Options
 /// `O` are the pipeline's own options, by clap; DoFns have them as `cx.options::<O>()`. [`RunOptions`] come beside them,
-/// in the same `--help`: `--runner=direct|threaded`, `--parallelism`, `--seed`, `--retries`, `--memory-budget` and
-/// `--explain`, which shows the pipeline's graph as JSON and does not run it. On the direct runner the pipeline lives on
+/// in the same `--help`: `--runner=direct|threaded`, `--parallelism`, `--seed`, `--retries`, `--memory-budget`,
+/// `--checkpoint-dir`, `--checkpoint-every` and `--restore`, with which a run that was killed goes on, and `--explain`, which shows the pipeline's graph as JSON and does not run it. On the direct runner the pipeline lives on
 /// the wall clock.
 ///
 /// # Signals
 /// SIGINT (Ctrl-C) cancels: what is not committed is thrown away. A second one ends the process at once. SIGTERM drains:
-/// sources come to their end, windows close, everything that was read is finished. SIGXFSZ is ignored, so that a file
+/// sources come to their end, windows close, everything that was read is finished. SIGUSR1 asks why there is no output:
+/// what holds the watermark of each stage is told on stderr, since when, and what would release it; so it is by itself
+/// when no watermark has moved for a minute (`--stall-after`). SIGXFSZ is ignored, so that a file
 /// that grows beyond `ulimit -f` is an error of the transform that writes it. All of this on Unix only.
 ///
 /// # Exit codes
@@ -123,7 +126,7 @@ fn start(pipeline: &Pipeline, options: &RunOptions) -> Result<Option<RunState>, 
     signals::prepare()?;
     let run = runner.run(graph)?;
     signals::tell(run.clone());
-    let result: RunResult = run.wait();
+    let result: RunResult = stall::wait(&run, options.stall_after());
     signals::forget();
     result.map(|outcome| Some(outcome.state))
 }

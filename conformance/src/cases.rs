@@ -19,6 +19,7 @@ pub mod finalizers;
 pub mod flatten;
 pub mod go_triggers;
 pub mod handle;
+pub mod idleness;
 pub mod lifecycle;
 pub mod metrics;
 pub mod no_trace;

@@ -19,4 +19,4 @@ pub mod table;
 
 pub use committed::{Committed, Seen};
 pub use meeting::Meeting;
-pub use offset_source::{Estimate, Offset, OffsetSource, Offsets};
+pub use offset_source::{Estimate, Offset, OffsetSource, Offsets, Partitions};

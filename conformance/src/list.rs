@@ -290,6 +290,15 @@ macro_rules! conformance_cases {
                 a_combine_as_windowed_side_input,
                 b115_a_late_element_with_a_side_input,
             }
+            idleness {
+                b034_all_inputs_idle,
+                b037_readers_without_partitions,
+                b038_a_quiet_partition,
+                b039_finished_is_not_idle,
+                b042_a_steady_source_is_never_idle,
+                b048_partitions_are_known_before_they_are_read,
+                idle_to_the_end,
+            }
             sources {
                 b001_an_empty_poll_does_not_pin_the_watermark,
                 b002_a_resume_waits_as_long_as_it_says,

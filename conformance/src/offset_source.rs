@@ -3,11 +3,11 @@
 use std::{fmt, marker::PhantomData, sync::Arc};
 
 use purlin_sdk::{
-    ClockRef, DoFnError, Element, Emitter, ProcessContext, Result, Timestamp,
+    ClockRef, DoFnError, Duration, Element, Emitter, ProcessContext, Result, Timestamp,
     sdf::{
-        Boundedness, Claims, Continuation, Manual, ManualWatermark, Monotonic, OffsetRange,
-        OffsetRangeTracker, Progress, RestrictionTracker, SdfContext, SplittableDoFn, WallTime,
-        WatermarkEstimator,
+        Boundedness, Claims, Continuation, IdlenessState, Manual, ManualWatermark, Monotonic, OffsetRange,
+        OffsetRangeTracker, PerPartition, PerPartitionState, Progress, RestrictionTracker, SdfContext,
+        SplittableDoFn, WallTime, WatermarkEstimator, WithIdleness,
     },
 };
 
@@ -24,12 +24,28 @@ pub trait Offsets {
     /// # Errors
     /// When it would go back, or the estimator is not a manual one.
     fn set_watermark(&self, watermark: Timestamp) -> Result;
+    /// Gives the partitions of the estimator to `f`.
+    ///
+    /// # Errors
+    /// When it has none.
+    fn partitions(&self, f: &mut dyn FnMut(&mut Partitions)) -> Result;
 }
 
+/// An estimator of several partitions.
+pub type Partitions = PerPartition<i64, Monotonic>;
+
 /// Estimators that an [`OffsetSource`] can have.
-pub trait Estimate: WatermarkEstimator<State = Timestamp> {
+pub trait Estimate: WatermarkEstimator {
+    /// The state that it begins with.
+    fn start(at: Timestamp, clock: &ClockRef) -> Self::State;
+
     /// From its state.
-    fn make(state: Timestamp, clock: ClockRef) -> Self;
+    fn make(state: Self::State, clock: ClockRef) -> Self;
+
+    /// Its partitions.
+    fn partitions(&mut self) -> Option<&mut Partitions> {
+        None
+    }
 
     /// Sets the watermark, where it can be set.
     ///
@@ -41,6 +57,10 @@ pub trait Estimate: WatermarkEstimator<State = Timestamp> {
 }
 
 impl Estimate for Manual {
+    fn start(at: Timestamp, _: &ClockRef) -> Timestamp {
+        at
+    }
+
     fn make(state: Timestamp, _: ClockRef) -> Manual {
         Manual::new(state)
     }
@@ -51,14 +71,48 @@ impl Estimate for Manual {
 }
 
 impl Estimate for Monotonic {
+    fn start(at: Timestamp, _: &ClockRef) -> Timestamp {
+        at
+    }
+
     fn make(state: Timestamp, _: ClockRef) -> Monotonic {
         Monotonic::new(state)
     }
 }
 
 impl Estimate for WallTime {
+    fn start(at: Timestamp, _: &ClockRef) -> Timestamp {
+        at
+    }
+
     fn make(state: Timestamp, clock: ClockRef) -> WallTime {
         WallTime::new(state, clock)
+    }
+}
+
+/// Idle after a second.
+impl Estimate for WithIdleness<Monotonic> {
+    fn start(at: Timestamp, clock: &ClockRef) -> IdlenessState<Timestamp> {
+        IdlenessState::new(at, &**clock)
+    }
+
+    fn make(state: IdlenessState<Timestamp>, clock: ClockRef) -> WithIdleness<Monotonic> {
+        WithIdleness::new(state, Duration::from_secs(1), clock, Monotonic::new)
+    }
+}
+
+/// No partition is known at first.
+impl Estimate for Partitions {
+    fn start(_: Timestamp, _: &ClockRef) -> PerPartitionState<i64, Timestamp> {
+        PerPartitionState::of([])
+    }
+
+    fn make(state: PerPartitionState<i64, Timestamp>, _: ClockRef) -> Partitions {
+        PerPartition::new(state, |_, state| state.map_or_else(Monotonic::default, Monotonic::new))
+    }
+
+    fn partitions(&mut self) -> Option<&mut Partitions> {
+        Some(self)
     }
 }
 
@@ -216,6 +270,12 @@ where
     fn set_watermark(&self, watermark: Timestamp) -> Result {
         self.with_estimator(|e| e.set(watermark))
     }
+
+    fn partitions(&self, f: &mut dyn FnMut(&mut Partitions)) -> Result {
+        self.with_estimator(|e| {
+            e.partitions().map(f).ok_or_else(|| DoFnError::msg("the estimator has no partitions"))
+        })
+    }
 }
 
 impl<E, I, O, F> SplittableDoFn for OffsetSource<E, I, O, F>
@@ -263,13 +323,13 @@ where
         Ok(Offset { tracker: OffsetRangeTracker::new(range), whole: self.whole })
     }
 
-    fn initial_watermark_state(&self, _: &I, _: &OffsetRange, cx: &SdfContext<'_>) -> Result<Timestamp> {
-        Ok(cx.timestamp())
+    fn initial_watermark_state(&self, _: &I, _: &OffsetRange, cx: &SdfContext<'_>) -> Result<E::State> {
+        Ok(E::start(cx.timestamp(), &cx.clock()))
     }
 
     fn new_watermark_estimator(
         &self,
-        state: Timestamp,
+        state: E::State,
         _: &I,
         _: &OffsetRange,
         cx: &SdfContext<'_>,

@@ -13,6 +13,9 @@ use crate::Committed;
 /// Seeds of the direct runner; each draws other bundles, orders, splits and checkpoints.
 pub const SEEDS: u64 = 20;
 
+/// Seeds of the direct runner that breaks runs off and goes on from snapshots of them.
+pub const RESTORING_SEEDS: u64 = 6;
+
 /// Numbers of threads of the threaded runner.
 pub const THREADS: [usize; 3] = [1, 2, 16];
 
@@ -41,7 +44,12 @@ pub fn setups(retries: u32) -> Vec<Setup> {
         let runner = ThreadedRunner::new().parallelism(*n).clock(clock.clone()).retries(retries);
         Setup { runner: Box::new(runner), clock, threads: *n }
     });
-    direct.chain(threaded).collect()
+    let restored = (0..RESTORING_SEEDS).map(|seed| {
+        let clock = ManualClock::default();
+        let runner = DirectRunner::new().seed(seed).clock(clock.clone()).retries(retries).restore_often();
+        Setup { runner: Box::new(runner), clock, threads: 1 }
+    });
+    direct.chain(restored).chain(threaded).collect()
 }
 
 /// Calls `test` for every setup; a failure says on which.

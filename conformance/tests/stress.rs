@@ -11,6 +11,8 @@
 //!
 //! `PURLIN_STRESS=17` repeats pipeline 17 alone, `PURLIN_STRESS=1000..2000` goes through others than usual.
 
+#[path = "stress/killed.rs"]
+mod killed;
 mod random_pipeline;
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
@@ -198,6 +200,7 @@ fn check(draw: Draw, seed: u64) -> Results {
     let expected = results_on(&DirectRunner::new().seed(0), draw, seed);
     for run in 1..SEEDS {
         let runner = DirectRunner::new().seed(run);
+        let runner = if run % 3 == 0 { runner.restore_often() } else { runner };
         assert_same(&expected, &results_on(&runner, draw, seed), || format!("{runner:?}"));
     }
     for threads in THREADS {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use purlin_sdk::{
     Duration, PipelineError, Timestamp,
     exec::{BundleInput, Effects, Finalizer, GroupState, Shard},
+    watermark::ControlPoint,
 };
 
 use crate::{
@@ -43,8 +44,13 @@ impl Engine {
                     self.release(&bundle);
                 }
                 self.propagate(touched);
+                self.ask_controls(ControlPoint::Commit);
+                self.reconsider_ahead();
                 self.hold_sources_back();
                 self.resume_sources();
+                // Of a live pipeline whoever feeds it says when a cut is made, and what follows from it.
+                let kept = self.config.checkpoints && self.live.is_none();
+                let finalizers = self.cutting.keep_finalizers(finalizers, kept);
                 if self.live.is_some() && !finalizers.is_empty() {
                     self.finalizing += 1;
                 }
@@ -187,7 +193,8 @@ impl Engine {
         now: Timestamp,
     ) {
         let stage = bundle.stage;
-        let Some(input) = bundle.backup.filter(|_| error.is_retryable()) else {
+        let again = error.is_retryable() && bundle.attempts < self.config.retries;
+        let Some(input) = bundle.backup.filter(|_| again) else {
             self.fail(error);
             return;
         };

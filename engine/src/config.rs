@@ -18,6 +18,8 @@ pub struct EngineConfig {
     pub bundle_time: Option<Duration>,
     /// How many elements a bundle takes at most, and how many a splittable DoFn may send to other stages.
     pub bundle_elements: usize,
+    /// Whether checkpoints are written: finalizers, and DoFns that require stable input, then wait for them.
+    pub checkpoints: bool,
     /// How many bytes may wait between stages before sources pause.
     pub memory_budget: usize,
 }
@@ -31,6 +33,7 @@ impl Default for EngineConfig {
             retry_delay: Duration::from_millis(100),
             bundle_time: Some(Duration::from_millis(10)),
             bundle_elements: 16 * 1024,
+            checkpoints: false,
             memory_budget: 64 << 20,
         }
     }

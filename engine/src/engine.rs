@@ -9,14 +9,17 @@ use std::{
 use purlin_sdk::{
     BuildErrors, CombinedWatermark, ManualClock, PipelineError, Timestamp,
     batch::{AnyBatch, Batch, Meta},
-    exec::{BundleControl, BundleInput, RunEnv, StageInstance},
+    exec::{BundleControl, BundleInput, RunEnv, StageInstance, key_groups},
     graph::Graph,
     metrics::MetricsSnapshot,
+    watermark::ControlPoint,
     window::Window,
 };
 
 use crate::{
     BundleId, EngineConfig, Plan, StageId, Task, Teardown,
+    align::Alignments,
+    checkpoint::Cutting,
     chooser::Chooser,
     live::Live,
     plan::Root,
@@ -36,6 +39,11 @@ pub struct Engine {
     pub(crate) ready: BTreeSet<StageId>,
     /// Sources that wait until less memory waits between stages.
     pub(crate) paused: BTreeSet<StageId>,
+    /// Sources that wait until others have come closer in event time.
+    pub(crate) ahead: BTreeSet<StageId>,
+    pub(crate) alignments: Alignments,
+    /// Stages whose watermark something else decides on.
+    pub(crate) controlled: Vec<StageId>,
     /// When parked elements are due, and where they are.
     pub(crate) wakes: BTreeSet<(Timestamp, StageId)>,
     /// When key groups at rest want a bundle in processing time.
@@ -55,6 +63,11 @@ pub struct Engine {
     pub(crate) draining: bool,
     /// Memory that waits between stages, roughly.
     pub(crate) waiting_bytes: usize,
+    /// How many key groups each grouping has.
+    pub(crate) key_groups: usize,
+    /// The next checkpoint.
+    pub(crate) cutting: Cutting,
+    pub(crate) graph: Graph,
     pub(crate) next_bundle: u64,
     pub(crate) next_parked: u64,
 }
@@ -65,8 +78,12 @@ pub(crate) struct InFlight {
     pub(crate) hold: Timestamp,
     pub(crate) attempts: u32,
     pub(crate) control: Arc<BundleControl>,
-    /// What to try again with.
+    /// What to try again with, or what a checkpoint says that it is about to start from.
     pub(crate) backup: Option<BundleInput>,
+    /// Whether a checkpoint may count it as not started: all that it began with is known.
+    pub(crate) is_copied: bool,
+    /// The key group's state that it began with, as bytes, when it is copied.
+    pub(crate) keyed_before: Option<Vec<u8>>,
     /// Groupings whose shards it has.
     pub(crate) shards_of: Vec<StageId>,
     /// The window that it emits or builds.
@@ -102,7 +119,27 @@ impl Engine {
     /// # Errors
     /// What is wrong with the graph.
     pub fn new(graph: &Graph, env: RunEnv, config: EngineConfig) -> Result<Engine, BuildErrors> {
+        let groups = key_groups(env.parallelism);
+        let mut engine = Engine::empty(graph, env, config, groups)?;
+        let all: BTreeSet<StageId> = (0..engine.stages.len()).map(StageId).collect();
+        for id in &all {
+            engine.begin(*id);
+        }
+        engine.propagate(all);
+        Ok(engine)
+    }
+
+    /// A pipeline in which nothing is to be done.
+    pub(crate) fn empty(
+        graph: &Graph,
+        env: RunEnv,
+        config: EngineConfig,
+        key_groups: usize,
+    ) -> Result<Engine, BuildErrors> {
         let plan = Plan::new(graph)?;
+        if config.checkpoints {
+            plan.check_savable()?;
+        }
         let mut env = env;
         let streams = Streams::new(&plan);
         let live = Live::new(&plan);
@@ -111,48 +148,21 @@ impl Engine {
             // A pipeline with a script lives on the script's time.
             env.clock = clock.handle();
         }
-        let mut stages: Vec<StageState> =
-            plan.stages.iter().map(|s| StageState::new(s.feeds.len())).collect();
-        let mut ready = BTreeSet::new();
-        for (i, (stage, state)) in plan.stages.iter().zip(&mut stages).enumerate() {
-            match &stage.root {
-                Root::Impulse => {
-                    let impulse: Batch<Vec<u8>> = Batch { values: vec![Vec::new()], meta: Meta::default() };
-                    state.push(Item::elements(Box::new(impulse)));
-                    ready.insert(StageId(i));
-                }
-                Root::TestStream(_) | Root::Live(_) => {
-                    state.progress.open(Held::at(Timestamp::MIN, Timestamp::MIN));
-                }
-                Root::Group(factory) if factory.fires_when_empty() => {
-                    let end = Timestamp::GLOBAL_WINDOW_MAX;
-                    state.windows.insert((end, Window::Global), end);
-                    state.progress.holds.add(end);
-                }
-                Root::KeyGroups(factory) => {
-                    let groups = factory.key_groups(env.parallelism);
-                    for n in 0..groups {
-                        let Some(keyed) = factory.keyed_state(n, groups) else { break };
-                        let group = KeyGroup::new(keyed);
-                        state.progress.holds.add(group.report.hold);
-                        if group.report.due < Timestamp::MAX {
-                            state.due_groups.insert((group.report.due, n));
-                        }
-                        state.key_groups.push(group);
-                    }
-                }
-                _ => {}
-            }
-        }
-        let all: BTreeSet<StageId> = (0..stages.len()).map(StageId).collect();
-        let mut engine = Engine {
+        let alignments = Alignments::new(&plan);
+        let stages = plan.stages.iter().map(|s| StageState::new(s.feeds.len())).collect();
+        let controlled = plan.stages.iter().enumerate().filter(|(_, s)| matches!(s.assigns, Some(Some(_))));
+        let controlled = controlled.map(|(i, _)| StageId(i)).collect();
+        Ok(Engine {
             plan: Arc::new(plan),
             env: Arc::new(env),
             chooser: Chooser::new(&config),
             config,
             stages,
-            ready,
+            ready: BTreeSet::new(),
             paused: BTreeSet::new(),
+            ahead: BTreeSet::new(),
+            alignments,
+            controlled,
             wakes: BTreeSet::new(),
             clock_wakes: BTreeSet::new(),
             now: Timestamp::MIN,
@@ -166,11 +176,45 @@ impl Engine {
             cancelled: false,
             draining: false,
             waiting_bytes: 0,
+            key_groups,
+            cutting: Cutting::default(),
+            graph: graph.clone(),
             next_bundle: 0,
             next_parked: 0,
-        };
-        engine.propagate(all);
-        Ok(engine)
+        })
+    }
+
+    /// What a stage has to do when a pipeline begins.
+    pub(crate) fn begin(&mut self, id: StageId) {
+        let plan = self.plan.clone();
+        let state = &mut self.stages[id.0];
+        match &plan.stages[id.0].root {
+            Root::Impulse => {
+                let impulse: Batch<Vec<u8>> = Batch { values: vec![Vec::new()], meta: Meta::default() };
+                state.push(Item::elements(Box::new(impulse)));
+                self.ready.insert(id);
+            }
+            Root::TestStream(_) | Root::Live(_) => {
+                state.progress.open(Held::at(Timestamp::MIN, Timestamp::MIN));
+            }
+            Root::Group(factory) if factory.fires_when_empty() => {
+                let end = Timestamp::GLOBAL_WINDOW_MAX;
+                state.windows.insert((end, Window::Global), end);
+                state.progress.holds.add(end);
+            }
+            Root::KeyGroups(factory) => {
+                let groups = factory.key_groups(self.key_groups);
+                for n in 0..groups {
+                    let Some(keyed) = factory.keyed_state(n, groups) else { break };
+                    let group = KeyGroup::new(keyed);
+                    if group.report.due_clock < Timestamp::MAX {
+                        self.clock_wakes.insert((group.report.due_clock, id, n));
+                    }
+                    state.add_key_group(group);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// The clock that the pipeline lives on when it has a test stream or a live one.
@@ -258,6 +302,7 @@ impl Engine {
             }
         }
         self.resume_sources();
+        self.reconsider_ahead();
         self.end_streams();
     }
 
@@ -300,10 +345,16 @@ impl Engine {
         }
         pieces.push(batch);
         let state = &mut self.stages[to.0];
+        let waits = self.config.checkpoints && self.plan.stages[to.0].stable_input;
         for piece in pieces.into_iter().rev() {
             let item = Item::elements(piece);
             self.waiting_bytes += item.bytes;
-            state.push(item);
+            if waits {
+                state.progress.open(item.held());
+                state.unstable.push(item);
+            } else {
+                state.push(item);
+            }
         }
         self.ready.insert(to);
     }
@@ -317,9 +368,13 @@ impl Engine {
         self.wakes.insert((at, stage));
     }
 
-    /// Makes parked work ready that is due at `now`.
-    pub(crate) fn unpark(&mut self, now: Timestamp) {
-        self.now = self.now.max(now);
+    /// Makes ready what waits for processing time to come to `now`: parked work, key groups and generators with
+    /// timers, and sources that were ahead of others.
+    pub(crate) fn advance_clock(&mut self, now: Timestamp) {
+        if now > self.now {
+            self.now = now;
+            self.reconsider_ahead();
+        }
         while let Some((_, stage, n)) = self.clock_wakes.first().copied().filter(|(at, ..)| *at <= now) {
             self.clock_wakes.pop_first();
             self.stages[stage.0].ready_groups.insert(n);
@@ -352,6 +407,9 @@ impl Network for Engine {
     }
 
     fn rule(&self, stage: StageId) -> Rule {
+        if self.plan.stages[stage.0].assigns.is_some() {
+            return self.assigned(stage);
+        }
         match &self.plan.stages[stage.0].root {
             Root::Splittable | Root::TestStream(_) | Root::Live(_) => Rule::Sources,
             _ => Rule::Passes { busy: !self.stages[stage.0].is_idle() },
@@ -375,6 +433,8 @@ impl Network for Engine {
             Root::KeyGroups(_) => self.wake_key_groups(id),
             _ => {}
         }
+        // It may be over now.
+        self.ask_control(id, ControlPoint::Commit);
         if stage.view.is_some() {
             self.view_moved(id);
         }
@@ -385,6 +445,19 @@ impl Network for Engine {
 }
 
 impl StageState {
+    /// Adds the next key group.
+    pub(crate) fn add_key_group(&mut self, group: KeyGroup) {
+        let n = self.key_groups.len();
+        self.progress.holds.add(group.report.hold);
+        if group.report.due < Timestamp::MAX {
+            self.due_groups.insert((group.report.due, n));
+        }
+        if group.report.due_clock < Timestamp::MAX {
+            self.clocks.add(group.report.due_clock);
+        }
+        self.key_groups.push(group);
+    }
+
     /// Adds an item that holds the watermark.
     pub(crate) fn push(&mut self, item: Item) {
         self.progress.open(item.held());

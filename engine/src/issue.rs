@@ -6,6 +6,7 @@ use purlin_sdk::{
     ManualClock, PipelineError, Timestamp,
     batch::{AnyBatch, BATCH_SIZE},
     exec::{BundleCx, BundleInput, Effects, GroupState, SdfLimits, Shard, ViewSnapshot},
+    watermark::ControlPoint,
 };
 
 use crate::{
@@ -36,7 +37,7 @@ impl Engine {
                 return if self.in_flight.is_empty() { Next::Over } else { Next::Wait(None) };
             }
             let now = self.stream_clock().map_or(now, purlin_sdk::Clock::now);
-            self.unpark(now);
+            self.advance_clock(now);
             if let Some(task) = self.issue() {
                 return Next::Task(Box::new(task));
             }
@@ -46,22 +47,40 @@ impl Engine {
             if !self.in_flight.is_empty() || !self.lingering.is_empty() {
                 return Next::Wait(self.next_wake());
             }
+            // Quiescent. Sources that are ahead go by the watermarks of this moment, and not by those of the last look.
+            if self.align_at_rest()
+                && let Some(task) = self.issue()
+            {
+                return Next::Task(Box::new(task));
+            }
+            if self.ask_controls(ControlPoint::Quiescent) {
+                continue;
+            }
             if self.live.is_some() {
                 return Next::Idle;
             }
-            // Quiescent: scripted time goes on.
+            if self.waits_for_checkpoint() {
+                return Next::Wait(self.next_wake());
+            }
+            // Scripted time goes on.
             if self.next_event() {
                 continue;
             }
             if self.is_over() {
                 return Next::Over;
             }
-            match (self.next_wake(), self.streams.clock()) {
+            match (self.next_timer(), self.streams.clock()) {
                 (Some(at), Some(clock)) => {
                     let clock: &ManualClock = clock;
                     clock.set(at);
                 }
                 (Some(at), None) => return Next::Wait(Some(at)),
+                (None, _) if !self.ahead.is_empty() => {
+                    // They wait for each other, in several groups: the first one goes on.
+                    if let Some(task) = self.let_ahead() {
+                        return Next::Task(Box::new(task));
+                    }
+                }
                 (None, _) => {
                     let stuck = self.stuck();
                     self.fail(PipelineError::runner(stuck));
@@ -70,11 +89,26 @@ impl Engine {
         }
     }
 
-    /// When parked work or a timer is due in processing time.
+    /// When something is to be done in processing time.
     pub fn next_wake(&self) -> Option<Timestamp> {
+        self.next_timer().into_iter().chain(self.next_alignment()).min()
+    }
+
+    /// When parked work or a timer is due in processing time.
+    fn next_timer(&self) -> Option<Timestamp> {
         let parked = self.wakes.first().map(|(at, _)| *at);
         let timers = self.clock_wakes.first().map(|(at, ..)| *at);
         parked.into_iter().chain(timers).min()
+    }
+
+    /// A bundle of a source although it is ahead.
+    fn let_ahead(&mut self) -> Option<Task> {
+        let id = self.ahead.pop_first()?;
+        let draft = self.draft_elements(id, 1, Timestamp::MAX)?;
+        if self.stages[id.0].has_work() {
+            self.ready.insert(id);
+        }
+        Some(self.start(id, draft))
     }
 
     /// Whether a bundle could be handed out at once.
@@ -119,6 +153,9 @@ impl Engine {
             } else if self.must_pause(id) {
                 self.ready.remove(&id);
                 self.paused.insert(id);
+            } else if self.must_wait_for_cut(id) {
+                self.ready.remove(&id);
+                self.cutting.held.insert(id);
             } else if let Some(draft) = self.draft(id) {
                 return Some(self.start(id, draft));
             } else {
@@ -180,9 +217,16 @@ impl Engine {
                 Some(Draft::of_window(closing))
             }
             Root::KeyGroups(_) => self.draft_key_group(id),
-            Root::Splittable => self.draft_elements(id, 1),
+            Root::Splittable => {
+                let limit = self.limit(id);
+                let draft = self.draft_elements(id, 1, limit);
+                if draft.is_none() && !self.stages[id.0].queue.is_empty() {
+                    self.ahead.insert(id);
+                }
+                draft
+            }
             Root::Impulse | Root::TestStream(_) | Root::Live(_) | Root::Elements => {
-                self.draft_elements(id, usize::MAX)
+                self.draft_elements(id, usize::MAX, Timestamp::MAX)
             }
         }
     }
@@ -236,7 +280,8 @@ impl Engine {
         Some(n)
     }
 
-    fn draft_elements(&mut self, id: StageId, most_items: usize) -> Option<Draft> {
+    /// Takes elements, at most so many items of them, none of which is ahead of `limit`.
+    fn draft_elements(&mut self, id: StageId, most_items: usize, limit: Timestamp) -> Option<Draft> {
         let mut snapshot = ViewSnapshot::default();
         let waiting: usize = self.stages[id.0].queue.iter().map(|i| i.batch.len()).sum();
         let mut room = if most_items == 1 {
@@ -254,7 +299,15 @@ impl Engine {
             if len == 0 {
                 break;
             }
-            let at = if self.chooser.is_random() {
+            let at = if limit < Timestamp::MAX {
+                let near = state.queue.iter().enumerate().filter(|(_, item)| item.hold <= limit);
+                let mut near: Vec<(Timestamp, usize)> = near.map(|(i, item)| (item.hold, i)).collect();
+                if near.is_empty() {
+                    break;
+                }
+                near.sort_unstable();
+                if self.chooser.is_random() { near[self.chooser.pick(near.len())].1 } else { near[0].1 }
+            } else if self.chooser.is_random() {
                 self.chooser.pick(len)
             } else {
                 state.first_in_time(most_items)
@@ -326,15 +379,16 @@ impl Engine {
         let stage = &plan.stages[id.0];
         let Draft { input, batches, hold, attempts, views, key_group, keyed } = draft;
         let reached = self.reached(id);
+        let is_copied = self.cutting.is_requested;
         let mut effects = Effects::default();
         let mut shards_of = Vec::new();
         let mut group_watermarks = Vec::new();
         for (n, feed) in stage.feeds.iter().enumerate() {
+            // One that a checkpoint may count as not started begins with an empty shard, which need not be copied.
+            let at_rest = if is_copied { None } else { self.stages[id.0].shards[n].pop() };
             let mut shard: Option<Box<dyn Shard>> = match &plan.stages[feed.to.0].root {
-                Root::Group(factory) => self.stages[id.0].shards[n].pop().or_else(|| factory.shard()),
-                Root::View(factory) => {
-                    Some(self.stages[id.0].shards[n].pop().unwrap_or_else(|| factory.shard()))
-                }
+                Root::Group(factory) => at_rest.or_else(|| factory.shard()),
+                Root::View(factory) => Some(at_rest.unwrap_or_else(|| factory.shard())),
                 _ => None,
             };
             if let Some(shard) = &mut shard {
@@ -346,14 +400,24 @@ impl Engine {
             effects.shards.push(shard);
             group_watermarks.push(self.stages[feed.to.0].progress.input());
         }
+        if is_copied && !shards_of.is_empty() {
+            self.cutting.fresh_shards += 1;
+        }
+        let keyed_before = match &keyed {
+            Some(keyed) if is_copied => self.state_before(id, &**keyed),
+            _ => None,
+        };
         let state = &mut self.stages[id.0];
         let mut cx = BundleCx::new(self.env.clone(), effects);
         let watermark = state.progress.input();
         cx.watermark = (watermark > Timestamp::MIN).then_some(watermark);
+        let passed = state.progress.output();
+        cx.output_watermark = (passed > Timestamp::MIN).then_some(passed);
         cx.now = reached.now;
         cx.synchronized = reached.synchronized;
         *cx.keyed() = keyed;
         cx.group_watermarks = group_watermarks;
+        cx.key_groups = self.key_groups;
         cx.views = views;
         cx.draining = self.draining;
         cx.limits = if matches!(stage.root, Root::Splittable) {
@@ -364,13 +428,15 @@ impl Engine {
         state.running += 1;
         let bundle = BundleId(self.next_bundle);
         self.next_bundle += 1;
-        let backup = (self.config.retries > attempts).then(|| input.copy());
+        let backup = (is_copied || self.config.retries > attempts).then(|| input.copy());
         let in_flight = InFlight {
             stage: id,
             hold,
             attempts,
             control: Arc::clone(&cx.control),
             backup,
+            is_copied,
+            keyed_before,
             shards_of,
             window: match &input {
                 BundleInput::Window { window, .. } => Some(window.clone()),

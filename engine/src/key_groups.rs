@@ -24,6 +24,9 @@ impl Engine {
     pub(crate) fn return_key_group(&mut self, id: StageId, n: usize, keyed: Box<dyn GroupState>) {
         let reached = self.reached(id);
         let state = &mut self.stages[id.0];
+        if let Some(assigned) = keyed.assigned() {
+            state.assigned = assigned;
+        }
         let group = &mut state.key_groups[n];
         let before = std::mem::replace(&mut group.report, keyed.report());
         let after = group.report;

@@ -12,6 +12,9 @@
 //! It imports the SDK only, and knows nothing of element types.
 #![forbid(unsafe_code)]
 
+mod align;
+mod assign;
+mod checkpoint;
 mod chooser;
 mod commit;
 mod config;
@@ -30,6 +33,9 @@ mod task;
 mod test_stream;
 mod windows;
 
+pub use checkpoint::{
+    CheckpointDir, CheckpointOptions, Checkpoints, Found, Segment, SegmentName, SegmentPart, Snapshot,
+};
 pub use config::EngineConfig;
 pub use engine::{Engine, Next};
 pub use plan::{Plan, StageId};

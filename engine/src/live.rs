@@ -45,6 +45,15 @@ impl Live {
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped
     }
+
+    pub(crate) fn watermark(&self) -> Timestamp {
+        self.watermark
+    }
+
+    /// Goes on from there.
+    pub(crate) fn resume(&mut self, watermark: Timestamp) {
+        self.watermark = watermark;
+    }
 }
 
 impl Engine {
@@ -88,8 +97,12 @@ impl Engine {
                 let clock = live.script.clock();
                 clock.advance(by);
                 let now = purlin_sdk::Clock::now(clock);
-                self.unpark(now);
+                self.advance_clock(now);
             }
+            LiveEvent::Snapshot(told) => match self.snapshot() {
+                Ok(snapshot) => told(snapshot.to_bytes()),
+                Err(error) => self.fail(error),
+            },
             LiveEvent::Fail(error) => self.fail(error),
             LiveEvent::Stop => {
                 live.stopped = true;

@@ -9,6 +9,8 @@
 //! output = max(output, min(upstream outputs, holds))
 //! ```
 //!
+//! A stage that assigns a watermark has the one that its generators say, and the end of time when its input ends.
+//!
 //! What is *idle* is left out of a minimum; where all are idle it is the greatest one ([`CombinedWatermark`]). A
 //! stage's output is idle when its inputs are and it has nothing to do.
 //!
@@ -18,7 +20,10 @@
 #[cfg(test)]
 mod model;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Bound,
+};
 
 use purlin_sdk::{CombinedWatermark, Timestamp};
 
@@ -46,6 +51,11 @@ impl Times {
     /// The earliest; the end of time when there is none.
     pub(crate) fn min(&self) -> Timestamp {
         self.0.keys().next().copied().unwrap_or(Timestamp::MAX)
+    }
+
+    /// The earliest after `at`.
+    pub(crate) fn min_after(&self, at: Timestamp) -> Option<Timestamp> {
+        self.0.range((Bound::Excluded(at), Bound::Unbounded)).next().map(|(time, _)| *time)
     }
 
     fn latest(&self) -> Option<Timestamp> {
@@ -94,6 +104,15 @@ pub(crate) enum Rule {
     },
     /// What it reads and what it holds, each of them by itself: a source's restrictions, some of which may be idle.
     Sources,
+    /// It is assigned, and hangs on nothing else.
+    Assigned {
+        /// What it is.
+        watermark: Timestamp,
+        /// Whether nobody should wait for it.
+        idle: bool,
+        /// Whether it comes to the end of time when the input does.
+        ends: bool,
+    },
 }
 
 /// What of a stage's watermarks moved; an output that becomes idle, or is no longer so, moves too.
@@ -113,6 +132,11 @@ impl Progress {
             output: Timestamp::MIN,
             idle: false,
         }
+    }
+
+    /// Those of a stage that has come so far.
+    pub(crate) fn at(input: Timestamp, output: Timestamp) -> Progress {
+        Progress { input, output, ..Progress::new() }
     }
 
     pub(crate) fn input(&self) -> Timestamp {
@@ -167,6 +191,8 @@ impl Progress {
                 }
                 (combined.value().unwrap_or(Timestamp::MAX), combined.is_idle())
             }
+            Rule::Assigned { ends: true, .. } if input == Timestamp::MAX => (Timestamp::MAX, false),
+            Rule::Assigned { watermark, idle, .. } => (watermark, idle),
         };
         let output = self.output.max(output);
         let moved = Moved { input: input > self.input, output: output > self.output || idle != self.idle };
@@ -294,6 +320,22 @@ mod tests {
         p.holds.add(at(9));
         p.update(read(&[(20, true)]), QUIET);
         assert_eq!((p.input(), p.output(), p.is_idle()), (at(20), at(9), true));
+    }
+
+    #[test]
+    fn an_assigned_watermark_hangs_on_nothing_but_the_end() {
+        let rule = |secs, ends| Rule::Assigned { watermark: at(secs), idle: false, ends };
+        let mut p = Progress::new();
+        p.open(held(at(1)));
+        p.update(read(&[(3, false)]), rule(50, true));
+        assert_eq!((p.input(), p.output()), (at(1), at(50)));
+        p.update(read(&[(3, false)]), rule(40, true));
+        assert_eq!(p.output(), at(50));
+        p.close(held(at(1)));
+        p.update(read(&[]), rule(60, false));
+        assert_eq!((p.input(), p.output()), (Timestamp::MAX, at(60)));
+        p.update(read(&[]), rule(60, true));
+        assert_eq!(p.output(), Timestamp::MAX);
     }
 
     #[test]

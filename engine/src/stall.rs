@@ -48,7 +48,8 @@ impl Engine {
         if matches!(stage.root, Root::Splittable) {
             let awake = || pending().filter(|item| !item.idle);
             let resumes = state.parked.keys().next().map(|(at, _)| *at).filter(|_| state.queue.is_empty());
-            let by = Holder::Restrictions { pending: awake().count(), resumes, aligned: self.is_aligned(id) };
+            let by =
+                Holder::Restrictions { pending: awake().count(), resumes, aligned: self.ahead.contains(&id) };
             hold(awake().map(|item| item.hold).min(), by);
         } else {
             let by = Holder::Elements { pending: pending().map(|item| item.batch.len()).sum() };
@@ -76,11 +77,6 @@ impl Engine {
         hold(told.then(|| state.progress.output()), Holder::Scripted);
         holds.sort_by_key(|hold| hold.at);
         holds
-    }
-
-    /// Whether a source waits for others that it is ahead of.
-    fn is_aligned(&self, _: StageId) -> bool {
-        false
     }
 }
 

@@ -7,6 +7,8 @@ use purlin_sdk::{
     testing::{ScriptId, StreamEvent},
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Engine, Plan, StageId, plan::Root, progress::Held, state::Item};
 
 /// The test streams of a pipeline.
@@ -15,6 +17,21 @@ pub(crate) struct Streams {
     /// They run one after another.
     scripts: Vec<Script>,
     clock: Option<ManualClock>,
+}
+
+/// How far test streams have come.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct StreamPosition {
+    scripts: Vec<ScriptPosition>,
+    now: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct ScriptPosition {
+    /// Events that are to happen yet.
+    left: u64,
+    /// Of each stream, where its watermark is and whether it is over.
+    streams: Vec<(Timestamp, bool)>,
 }
 
 /// Streams whose events have one order.
@@ -71,6 +88,36 @@ impl Streams {
     /// which panes it sees.
     pub(crate) fn are_there(&self) -> bool {
         !self.scripts.is_empty()
+    }
+
+    /// How far they have come.
+    pub(crate) fn position(&self) -> StreamPosition {
+        let scripts = self.scripts.iter().map(|script| ScriptPosition {
+            left: script.events.len() as u64,
+            streams: script.streams.iter().map(|s| (s.watermark, s.over)).collect(),
+        });
+        StreamPosition { scripts: scripts.collect(), now: self.clock.as_ref().map(Clock::now) }
+    }
+
+    /// Goes on from `position`, which is one of the same scripts.
+    pub(crate) fn resume(&mut self, position: &StreamPosition) {
+        for (script, at) in self.scripts.iter_mut().zip(&position.scripts) {
+            while script.events.len() as u64 > at.left {
+                script.events.pop_front();
+            }
+            for (stream, (watermark, over)) in script.streams.iter_mut().zip(&at.streams) {
+                (stream.watermark, stream.over) = (*watermark, *over);
+            }
+        }
+        if let (Some(clock), Some(now)) = (&self.clock, position.now) {
+            clock.set(now);
+        }
+    }
+
+    /// Where the stream at `stage` holds its watermark; nothing when it is over.
+    pub(crate) fn holds(&self, stage: StageId) -> Option<Timestamp> {
+        let streams = self.scripts.iter().flat_map(|s| &s.streams);
+        streams.filter(|s| s.stage == stage && !s.over).map(|s| s.watermark).next()
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -146,7 +193,7 @@ impl Engine {
                 if let Some(clock) = &self.streams.clock {
                     clock.advance(by);
                     let now = clock.now();
-                    self.unpark(now);
+                    self.advance_clock(now);
                 }
             }
             Some(StreamEvent::Mark(told)) => told(),

@@ -8,5 +8,6 @@
 #![forbid(unsafe_code)]
 
 mod run;
+mod simulate;
 
 pub use run::DirectRunner;

@@ -2,12 +2,14 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
     thread,
     time::Duration,
 };
 
-use purlin_engine::{Engine, EngineConfig, Next};
+use crate::simulate::Simulation;
+use purlin_engine::{CheckpointOptions, Checkpoints, Engine, EngineConfig, Next};
 use purlin_sdk::{
     ClockRef, ManualClock, PipelineError, RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState,
     Runner, StallReport, SystemClock, Timestamp,
@@ -35,6 +37,8 @@ pub struct DirectRunner {
     seed: Option<u64>,
     retries: u32,
     clock: Time,
+    restore_often: bool,
+    checkpoints: CheckpointOptions,
 }
 
 #[derive(Clone, Debug)]
@@ -53,7 +57,13 @@ impl Default for DirectRunner {
 impl DirectRunner {
     /// A runner with a seed of its own choice for each run.
     pub fn new() -> DirectRunner {
-        DirectRunner { seed: None, retries: 0, clock: Time::Virtual(ManualClock::at(Timestamp::EPOCH)) }
+        DirectRunner {
+            seed: None,
+            retries: 0,
+            clock: Time::Virtual(ManualClock::at(Timestamp::EPOCH)),
+            restore_often: false,
+            checkpoints: CheckpointOptions::default(),
+        }
     }
 
     /// Draws everything that is left open from this seed, so that the run can be repeated.
@@ -67,6 +77,50 @@ impl DirectRunner {
     #[must_use]
     pub fn retries(mut self, retries: u32) -> DirectRunner {
         self.retries = retries;
+        self
+    }
+
+    /// Writes checkpoints into the directory `dir`, of which a run that was killed goes on: see
+    /// [`restore`](Self::restore). The directory is made if it is not there; it must have no checkpoints of another run.
+    ///
+    /// ```
+    /// use purlin_runner_direct::DirectRunner;
+    /// use purlin_sdk::Pipeline;
+    ///
+    /// # let temp = tempfile::tempdir().unwrap();
+    /// # let dir = temp.path().join("checkpoints");
+    /// let p = Pipeline::new();
+    /// p.create("Numbers", [1, 2, 3]).key_by("Parity", |n| n % 2).group_by_key("Group");
+    /// let runner = DirectRunner::new().checkpoint_dir(&dir).restore(true);
+    /// p.run_on(&runner).unwrap().wait().unwrap();
+    /// ```
+    #[must_use]
+    pub fn checkpoint_dir(mut self, dir: impl Into<PathBuf>) -> DirectRunner {
+        self.checkpoints.dir = Some(dir.into());
+        self
+    }
+
+    /// How long, in processing time, between two checkpoints: 10 seconds unless it is said. A run whose sinks wait for a
+    /// checkpoint and that has nothing else to do makes one at once.
+    #[must_use]
+    pub fn checkpoint_every(mut self, every: purlin_sdk::Duration) -> DirectRunner {
+        self.checkpoints.every = every;
+        self
+    }
+
+    /// Whether to go on from the newest checkpoint in the checkpoint directory. When there is none yet, the run begins
+    /// at its beginning; of another pipeline it is refused.
+    #[must_use]
+    pub fn restore(mut self, restore: bool) -> DirectRunner {
+        self.checkpoints.restore = restore;
+        self
+    }
+
+    /// Breaks the run off at random moments, and goes on from a snapshot, as a run does that was killed and restored: what
+    /// is not in the snapshot is seen to be missing. A pipeline whose state cannot be kept runs as if this were not said.
+    #[must_use]
+    pub fn restore_often(mut self) -> DirectRunner {
+        self.restore_often = true;
         self
     }
 
@@ -110,7 +164,11 @@ impl Runner for DirectRunner {
             atomic: true,
             checks: Checks { recode: true },
         };
-        let engine = Engine::new(&graph, env, config)?;
+        let (engine, checkpoints) = self.checkpoints.start(&graph, env.clone(), config.clone())?;
+        let simulation = self
+            .restore_often
+            .then(|| Simulation::new(seed, graph, env, config))
+            .filter(|s| s.is_possible(&engine));
         // What DoFns see as processing time is what their finalizers and parked work go by.
         let clock = engine.stream_clock().map_or(clock, ManualClock::handle);
         let shared = RunShared::new();
@@ -118,7 +176,7 @@ impl Runner for DirectRunner {
         shared.attach(signal.clone());
         let (time, retries) = (self.clock.clone(), self.retries);
         signal.lock().go_live(&shared)?;
-        let run = Run { shared: shared.clone(), signal, time, clock, retries };
+        let run = Run { shared: shared.clone(), signal, time, clock, retries, simulation, checkpoints };
         thread::Builder::new()
             .name("purlin-direct".into())
             .spawn(move || {
@@ -214,11 +272,14 @@ struct Run {
     time: Time,
     clock: ClockRef,
     retries: u32,
+    simulation: Option<Simulation>,
+    checkpoints: Option<Checkpoints>,
 }
 
 impl Run {
-    fn finish(self) -> RunResult {
+    fn finish(mut self) -> RunResult {
         loop {
+            self.checkpoint_if_due();
             // The lock is let go of before the bundle is run.
             let next = {
                 let mut engine = self.signal.lock();
@@ -245,17 +306,30 @@ impl Run {
                         finalizers.into_iter().for_each(|f| f.run(self.clock.now()));
                         self.signal.lock().finalized();
                     }
+                    let mut engine = self.signal.lock();
+                    if let Some(simulation) = &mut self.simulation
+                        && let Err(error) = simulation.perhaps_restore(&mut engine)
+                    {
+                        engine.fail(error);
+                    }
+                    if let Some(clock) = engine.stream_clock() {
+                        self.clock = clock.handle();
+                    }
                 }
                 Next::Wait(until) => self.wait(until),
                 Next::Idle => self.signal.wait(None),
                 Next::Over => break,
             }
         }
+        if self.checkpoints.is_some() && !self.signal.lock().is_failing() {
+            self.checkpoint();
+        }
         let (mut result, teardowns) = {
             let mut engine = self.signal.lock();
-            (result_of(&engine), engine.shut_down())
+            (self.result_of(&engine), engine.shut_down())
         };
-        for teardown in teardowns {
+        let before = self.simulation.as_mut().map(Simulation::shut_down).unwrap_or_default();
+        for teardown in before.into_iter().chain(teardowns) {
             let done = teardown.run();
             if let (Ok(_), Err(error)) = (&result, done) {
                 result = Err(error);
@@ -264,7 +338,59 @@ impl Run {
         result
     }
 
+    fn checkpoint_if_due(&mut self) {
+        let Some(checkpoints) = &self.checkpoints else { return };
+        let engine = self.signal.lock();
+        let due = checkpoints.due() <= self.clock.now() || engine.waits_for_checkpoint();
+        let can = engine.can_snapshot();
+        drop(engine);
+        if due && can {
+            self.checkpoint();
+        }
+    }
+
+    fn checkpoint(&mut self) {
+        let Some(checkpoints) = &mut self.checkpoints else { return };
+        checkpoints.note(self.clock.now());
+        let finalizers = {
+            let mut engine = self.signal.lock();
+            let written = engine.snapshot().and_then(|snapshot| checkpoints.write(&snapshot));
+            if let Err(error) = written {
+                engine.fail(error);
+            }
+            engine.snapshot_is_durable()
+        };
+        for finalizer in finalizers {
+            finalizer.run(self.clock.now());
+        }
+    }
+
+    fn result_of(&self, engine: &Engine) -> RunResult {
+        if let Some(error) = engine.failure() {
+            return Err(match &self.checkpoints {
+                Some(checkpoints) => error.clone().with_note(checkpoints.way_on()),
+                None => error.clone(),
+            });
+        }
+        let state = if engine.is_cancelled() {
+            RunState::Cancelled
+        } else if engine.is_draining() {
+            RunState::Drained
+        } else {
+            RunState::Done
+        };
+        Ok(RunOutcome { state, metrics: engine.metrics().clone() })
+    }
+
     fn wait(&self, until: Option<Timestamp>) {
+        if self.signal.lock().waits_for_checkpoint() {
+            // Which is made at once.
+            return;
+        }
+        let until = match (&self.time, &self.checkpoints) {
+            (Time::Real, Some(checkpoints)) => until.map(|at| at.min(checkpoints.due())),
+            _ => until,
+        };
         match (&self.time, until) {
             (Time::Virtual(clock), Some(at)) => clock.set(at),
             (Time::Real, Some(at)) => self.signal.wait(Some((at - self.clock.now()).to_std())),
@@ -272,18 +398,4 @@ impl Run {
             (_, None) => self.signal.wait(Some(Duration::from_millis(10))),
         }
     }
-}
-
-fn result_of(engine: &Engine) -> RunResult {
-    if let Some(error) = engine.failure() {
-        return Err(error.clone());
-    }
-    let state = if engine.is_cancelled() {
-        RunState::Cancelled
-    } else if engine.is_draining() {
-        RunState::Drained
-    } else {
-        RunState::Done
-    };
-    Ok(RunOutcome { state, metrics: engine.metrics().clone() })
 }

@@ -7,6 +7,7 @@
 //! It imports the SDK and the engine only.
 #![forbid(unsafe_code)]
 
+mod checkpointer;
 mod run;
 mod runner;
 mod worker;

@@ -3,19 +3,19 @@
 use std::{
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
     },
-    thread,
+    thread::{self, JoinHandle},
 };
 
 use crossbeam::deque::{Stealer, Worker as Deque};
-use purlin_engine::{Engine, Task};
+use purlin_engine::{Checkpoints, Engine, Task};
 use purlin_sdk::{
     ClockRef, ManualClock, PipelineError, RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState,
-    StallReport, metrics::MetricsSnapshot,
+    StallReport, Timestamp, metrics::MetricsSnapshot,
 };
 
-use crate::worker::Worker;
+use crate::{checkpointer::Checkpointer, worker::Worker};
 
 /// A run: the engine, and where workers sleep.
 pub(crate) struct Run {
@@ -30,6 +30,15 @@ pub(crate) struct Run {
     pub(crate) stealers: Vec<Stealer<Box<Task>>>,
     pub(crate) shared: Arc<RunShared>,
     pub(crate) clock: ClockRef,
+    /// Told when a cut may be due or can be made. Goes with the engine's lock.
+    pub(crate) cut: Condvar,
+    /// When the next checkpoint is due, in milliseconds since the epoch; never without checkpoints.
+    pub(crate) checkpoint_due: AtomicI64,
+    checkpointer: Mutex<Option<JoinHandle<String>>>,
+    /// Whether all workers have left.
+    pub(crate) is_over: AtomicBool,
+    /// Whether the clock is that of a test stream.
+    pub(crate) lives_on_a_script: bool,
     /// A clock to move ahead when there is nothing to do.
     pub(crate) virtual_clock: Option<ManualClock>,
     retries: u32,
@@ -43,10 +52,17 @@ impl Run {
         clock: ClockRef,
         virtual_clock: Option<ManualClock>,
         retries: u32,
+        checkpoints: Option<Checkpoints>,
     ) -> Result<RunHandle, PipelineError> {
         let deques: Vec<Deque<Box<Task>>> = (0..workers).map(|_| Deque::new_lifo()).collect();
         let shared = RunShared::new();
+        let due = if checkpoints.is_some() { Timestamp::MIN } else { Timestamp::MAX };
         let run = Arc::new(Run {
+            cut: Condvar::new(),
+            checkpoint_due: AtomicI64::new(due.as_millis()),
+            checkpointer: Mutex::new(None),
+            is_over: AtomicBool::new(false),
+            lives_on_a_script: engine.stream_clock().is_some(),
             engine: Mutex::new(engine),
             news: Condvar::new(),
             idle: AtomicUsize::new(0),
@@ -60,6 +76,16 @@ impl Run {
         });
         shared.attach(run.clone());
         run.lock().go_live(&shared)?;
+        if let Some(checkpoints) = checkpoints {
+            let checkpointer = Checkpointer::new(run.clone(), checkpoints);
+            let spawned = thread::Builder::new()
+                .name("purlin-checkpoints".into())
+                .spawn(move || checkpointer.work())
+                .map_err(|e| {
+                    PipelineError::runner(format!("the thread for checkpoints cannot be started: {e}"))
+                })?;
+            *run.checkpointer.lock().unwrap_or_else(PoisonError::into_inner) = Some(spawned);
+        }
         for (i, deque) in deques.into_iter().enumerate() {
             let mine = run.clone();
             let spawned = thread::Builder::new()
@@ -95,10 +121,12 @@ impl Run {
     }
 
     fn end(&self) {
+        let way_on = self.end_checkpoints();
         let (teardowns, mut result) = {
             let mut engine = self.lock();
             let teardowns = engine.shut_down();
-            (teardowns, result_of(&engine))
+            let result = result_of(&engine);
+            (teardowns, result.map_err(|e| way_on.iter().fold(e, |e, note| e.with_note(note.as_str()))))
         };
         for teardown in teardowns {
             let done = teardown.run();
@@ -107,6 +135,26 @@ impl Run {
             }
         }
         self.shared.finish(result.map_err(|e| e.after_retries(self.retries)));
+    }
+}
+
+impl Run {
+    /// Has the last checkpoint made, and gives what to tell with an error that ended the run.
+    fn end_checkpoints(&self) -> Option<String> {
+        let checkpointer = self.checkpointer.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        {
+            let _engine = self.lock();
+            self.is_over.store(true, Ordering::SeqCst);
+            self.cut.notify_all();
+        }
+        checkpointer.join().ok()
+    }
+
+    /// Tells whoever makes checkpoints when there is something to do for it.
+    pub(crate) fn tell_checkpointer(&self, engine: &Engine, now: Timestamp) {
+        if engine.is_snapshot_requested() || self.checkpoint_due.load(Ordering::SeqCst) <= now.as_millis() {
+            self.cut.notify_all();
+        }
     }
 }
 
@@ -136,6 +184,7 @@ impl RunControl for Run {
         }
         drop(engine);
         self.news.notify_all();
+        self.cut.notify_all();
     }
 
     fn metrics(&self) -> MetricsSnapshot {

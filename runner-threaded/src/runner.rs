@@ -1,10 +1,10 @@
 //! The runner and its options.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
-use purlin_engine::{Engine, EngineConfig};
+use purlin_engine::{CheckpointOptions, EngineConfig};
 use purlin_sdk::{
-    ClockRef, ManualClock, PipelineError, RunHandle, Runner, SystemClock,
+    ClockRef, Duration, ManualClock, PipelineError, RunHandle, Runner, SystemClock,
     exec::{Checks, RunEnv},
     graph::Graph,
 };
@@ -25,6 +25,7 @@ use crate::run::Run;
 pub struct ThreadedRunner {
     config: EngineConfig,
     clock: Option<ManualClock>,
+    checkpoints: CheckpointOptions,
 }
 
 impl Default for ThreadedRunner {
@@ -40,7 +41,11 @@ impl ThreadedRunner {
     /// As many threads as the machine has cores, on the wall clock.
     pub fn new() -> ThreadedRunner {
         let parallelism = std::thread::available_parallelism().map_or(1, usize::from);
-        ThreadedRunner { config: EngineConfig { parallelism, ..EngineConfig::default() }, clock: None }
+        ThreadedRunner {
+            config: EngineConfig { parallelism, ..EngineConfig::default() },
+            clock: None,
+            checkpoints: CheckpointOptions::default(),
+        }
     }
 
     /// How many bundles may run at once, at least one; each on a thread of its own. More than
@@ -69,6 +74,45 @@ impl ThreadedRunner {
     #[must_use]
     pub fn bundle_elements(mut self, elements: usize) -> ThreadedRunner {
         self.config.bundle_elements = elements.max(1);
+        self
+    }
+
+    /// Writes checkpoints into the directory `dir`, of which a run that was killed goes on: see
+    /// [`restore`](Self::restore). The directory is made if it is not there; it must have no checkpoints of another run.
+    ///
+    /// The pipeline does not stop for a checkpoint.
+    ///
+    /// ```
+    /// use purlin_runner_threaded::ThreadedRunner;
+    /// use purlin_sdk::{Duration, Pipeline};
+    ///
+    /// # let temp = tempfile::tempdir().unwrap();
+    /// # let dir = temp.path().join("checkpoints");
+    /// let p = Pipeline::new();
+    /// p.create("Numbers", [1, 2, 3]).key_by("Parity", |n| n % 2).group_by_key("Group");
+    /// let every = Duration::from_secs(2);
+    /// let runner = ThreadedRunner::new().checkpoint_dir(&dir).checkpoint_every(every).restore(true);
+    /// p.run_on(&runner).unwrap().wait().unwrap();
+    /// ```
+    #[must_use]
+    pub fn checkpoint_dir(mut self, dir: impl Into<PathBuf>) -> ThreadedRunner {
+        self.checkpoints.dir = Some(dir.into());
+        self
+    }
+
+    /// How long, in processing time, between two checkpoints: 10 seconds unless it is said. A run whose sinks wait for a
+    /// checkpoint and that has nothing else to do makes one at once.
+    #[must_use]
+    pub fn checkpoint_every(mut self, every: Duration) -> ThreadedRunner {
+        self.checkpoints.every = every;
+        self
+    }
+
+    /// Whether to go on from the newest checkpoint in the checkpoint directory. When there is none yet, the run begins
+    /// at its beginning; of another pipeline it is refused.
+    #[must_use]
+    pub fn restore(mut self, restore: bool) -> ThreadedRunner {
+        self.checkpoints.restore = restore;
         self
     }
 
@@ -106,9 +150,16 @@ impl Runner for ThreadedRunner {
             atomic: self.config.retries > 0,
             checks: Checks::default(),
         };
-        let engine = Engine::new(&graph, env, self.config.clone())?;
+        let (engine, checkpoints) = self.checkpoints.start(&graph, env, self.config.clone())?;
         // What DoFns see as processing time is what their finalizers and parked work go by.
         let clock = engine.stream_clock().map_or(clock, ManualClock::handle);
-        Run::start(engine, self.config.parallelism, clock, self.clock.clone(), self.config.retries)
+        Run::start(
+            engine,
+            self.config.parallelism,
+            clock,
+            self.clock.clone(),
+            self.config.retries,
+            checkpoints,
+        )
     }
 }

@@ -110,6 +110,7 @@ impl Worker {
         let (finalizers, ready) = {
             let mut engine = self.run.lock();
             let finalizers = engine.commit(finished, now);
+            self.run.tell_checkpointer(&engine, now);
             (finalizers, engine.has_ready_work())
         };
         if ready && self.run.idle.load(Ordering::Relaxed) > 0 {
@@ -151,6 +152,17 @@ impl Worker {
 
     /// Nothing to run: splits what is at work, or sleeps.
     fn wait<'a>(&mut self, run: &'a Run, mut engine: MutexGuard<'a, Engine>, until: Option<Timestamp>) {
+        if engine.waits_for_checkpoint() {
+            // Time must not go on before. Whoever makes it tells the news.
+            run.cut.notify_all();
+            run.idle.fetch_add(1, Ordering::SeqCst);
+            match until.filter(|_| run.virtual_clock.is_none()) {
+                Some(at) => drop(run.news.wait_timeout(engine, (at - run.clock.now()).to_std())),
+                None => drop(run.news.wait(engine)),
+            }
+            run.idle.fetch_sub(1, Ordering::SeqCst);
+            return;
+        }
         if engine.is_quiet()
             && let (Some(clock), Some(at)) = (&run.virtual_clock, until)
         {
@@ -214,6 +226,7 @@ impl Worker {
             done |= outcome.is_some();
             engine.end_split(candidate.id(), outcome);
         }
+        self.run.tell_checkpointer(&engine, self.run.clock.now());
         done
     }
 }

@@ -1,5 +1,6 @@
 //! The primitives that are structs, one a file.
 
+mod assign_watermark;
 mod co_group;
 mod combine;
 mod combine_with_context;

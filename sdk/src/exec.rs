@@ -8,6 +8,7 @@
 //! What a bundle does to the world outside (outputs, grouped data, residuals, metrics, finalizers) gathers in
 //! [`Effects`] and takes effect when the engine commits them, or not at all.
 
+mod assign;
 mod async_par_do;
 mod bundle;
 mod control;
@@ -26,24 +27,28 @@ mod par_do;
 mod partition;
 mod port;
 mod proto;
+pub mod save;
 mod sdf;
 mod stateful;
 mod terminal;
 pub(crate) mod view;
 mod window_into;
 
+pub use assign::{AssignFactory, Assigned};
 pub use bundle::{BundleCx, Checks, RunEnv, SdfLimits};
 pub use control::{BundleControl, SplitOutcome, SplitPoint};
 pub use downstream::Downstream;
 pub use effects::{Effects, Finalizer, KeyedBatch, Residual, WindowReport};
-pub use group::{AnyTable, GroupFactory, GroupState, KeyedReport, Shard, key_group_of};
+pub use group::{AnyTable, GroupFactory, GroupState, KeyedReport, Shard, key_group_of, key_groups};
 pub use input::BundleInput;
 pub use instance::{Slot, StageInstance};
 pub use kernel::{Kernel, KernelFactory, KernelResult, KernelSpec};
+pub use save::BatchCodec;
 pub use sdf::{SdfElement, SdfFactory};
 pub use terminal::{Boundary, Relay};
 pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewValue};
 
+pub(crate) use assign::AssignOp;
 pub(crate) use async_par_do::{AsyncFactory, AsyncOptions, Reactor};
 pub(crate) use create::CreateFactory;
 pub(crate) use element_wise::{FilterFactory, FlatMapFactory, MapFactory};

@@ -1,5 +1,6 @@
 //! A pipeline as data: what a runner gets.
 
+mod changes;
 mod node;
 mod restore;
 mod shape;

@@ -31,6 +31,7 @@ pub mod state;
 pub mod testing;
 mod time;
 mod view;
+pub mod watermark;
 pub mod window;
 
 pub use async_dofn::{AsyncContext, AsyncDoFn};

@@ -21,6 +21,8 @@ pub enum LiveEvent {
     Watermark(Timestamp),
     /// Processing time passes.
     Clock(Duration),
+    /// Everything that the pipeline has gathered is written down. It must be settled, see [`LiveScript::settle`].
+    Snapshot(Box<dyn FnOnce(Vec<u8>) + Send>),
     /// The run fails.
     Fail(PipelineError),
     /// The run ends where it is: windows that are open stay open, and nothing more comes out.
@@ -33,6 +35,7 @@ impl fmt::Debug for LiveEvent {
             LiveEvent::Elements(stream, batch) => write!(f, "{} elements in stream {stream}", batch.len()),
             LiveEvent::Watermark(at) => write!(f, "Watermark({at})"),
             LiveEvent::Clock(by) => write!(f, "Clock({by})"),
+            LiveEvent::Snapshot(_) => f.write_str("Snapshot"),
             LiveEvent::Fail(error) => write!(f, "Fail({error})"),
             LiveEvent::Stop => f.write_str("Stop"),
         }
@@ -61,6 +64,8 @@ struct State {
     over: bool,
     /// The pipeline is asked to come to its end.
     draining: bool,
+    /// What the pipeline goes on from.
+    snapshot: Option<Vec<u8>>,
     run: Weak<RunShared>,
 }
 
@@ -80,6 +85,7 @@ impl LiveScript {
             settled: false,
             over: false,
             draining: false,
+            snapshot: None,
             run: Weak::new(),
         };
         Arc::new(LiveScript {
@@ -169,6 +175,16 @@ impl LiveScript {
     /// Whether the run is over, or is being ended.
     pub fn is_over(&self) -> bool {
         self.lock().over
+    }
+
+    /// Has the pipeline go on from what was [written down](LiveEvent::Snapshot) before. To be said before it runs.
+    pub fn go_on_from(&self, snapshot: Vec<u8>) {
+        self.lock().snapshot = Some(snapshot);
+    }
+
+    /// For the engine: what it goes on from.
+    pub fn snapshot(&self) -> Option<Vec<u8>> {
+        self.lock().snapshot.clone()
     }
 
     /// For the engine: the next event. `quiet` says that nothing is pending and nothing runs.

@@ -43,6 +43,7 @@ mod map;
 mod multimap;
 mod ordered_list;
 mod ordered_map;
+mod saved;
 mod set;
 mod timer;
 mod timer_cell;
@@ -61,6 +62,9 @@ pub use keyed_state::KeyedState;
 pub use map::Map;
 pub use multimap::Multimap;
 pub use ordered_list::OrderedList;
+pub use saved::SavedCell;
+#[doc(hidden)]
+pub use saved::{load, save};
 pub use set::Set;
 pub use timer::{TimeDomain, Timer};
 pub use timer_cell::{TellChange, TimerCell, TimerEntry};

@@ -2,6 +2,8 @@
 
 use std::num::NonZeroUsize;
 
+use purlin_sdk::Duration;
+
 /// A number of bundles at once.
 pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| {
@@ -21,4 +23,15 @@ pub(super) fn retries(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| {
         format!("it is no number of times to try again: write a whole number from 0 (never) to {}", u32::MAX)
     })
+}
+
+/// A length of time above zero.
+pub(super) fn period(text: &str) -> Result<Duration, String> {
+    match text.parse::<Duration>() {
+        Ok(period) if period > Duration::ZERO => Ok(period),
+        _ => Err(
+            "it is no length of time above zero: write a number with its unit, such as 500ms, 30s or 5min"
+                .to_owned(),
+        ),
+    }
 }

@@ -1,14 +1,14 @@
 //! Options of a run, beside the pipeline's own.
 
-use std::num::NonZeroUsize;
+use std::{num::NonZeroUsize, path::PathBuf};
 
 use purlin_runner_direct::DirectRunner;
 use purlin_runner_threaded::ThreadedRunner;
-use purlin_sdk::{PipelineError, Runner};
+use purlin_sdk::{Duration, PipelineError, Runner};
 
 use super::{
     MemorySize, RunnerKind,
-    numbers::{retries, seed, threads},
+    numbers::{period, retries, seed, threads},
 };
 
 /// The options of a run, as [`launch`](fn@crate::launch) has them in its command line. A program with a command line of
@@ -55,6 +55,22 @@ pub struct RunOptions {
     #[arg(id = "purlin.memory_budget", long = "memory-budget", value_name = "SIZE")]
     memory_budget: Option<MemorySize>,
 
+    /// Says what holds the watermarks when none has moved for this long, such as 90s; never with 0s. SIGUSR1 asks at
+    /// any time
+    #[arg(id = "purlin.stall_after", long = "stall-after", value_name = "TIME", default_value = "60s")]
+    stall_after: Duration,
+    /// Writes checkpoints into this directory, from which a run that was killed goes on
+    #[arg(id = "purlin.checkpoint_dir", long = "checkpoint-dir", value_name = "DIR")]
+    checkpoint_dir: Option<PathBuf>,
+
+    /// How long between two checkpoints, such as 30s; 10s unless it is given
+    #[arg(id = "purlin.checkpoint_every", long = "checkpoint-every", value_name = "DURATION", value_parser = period, allow_negative_numbers = true)]
+    checkpoint_every: Option<Duration>,
+
+    /// Goes on from the newest checkpoint in the checkpoint directory; from the beginning where there is none yet
+    #[arg(id = "purlin.restore", long = "restore")]
+    restore: bool,
+
     /// Shows the pipeline's graph as JSON, and does not run it
     #[arg(id = "purlin.explain", long = "explain")]
     explain: bool,
@@ -71,14 +87,26 @@ impl RunOptions {
         }
         Ok(match self.runner {
             RunnerKind::Direct => {
-                let runner = DirectRunner::new().real_clock().retries(self.retries);
+                let mut runner = DirectRunner::new().real_clock().retries(self.retries).restore(self.restore);
+                if let Some(dir) = &self.checkpoint_dir {
+                    runner = runner.checkpoint_dir(dir);
+                }
+                if let Some(every) = self.checkpoint_every {
+                    runner = runner.checkpoint_every(every);
+                }
                 Box::new(match self.seed {
                     Some(seed) => runner.seed(seed),
                     None => runner,
                 })
             }
             RunnerKind::Threaded => {
-                let mut runner = ThreadedRunner::new().retries(self.retries);
+                let mut runner = ThreadedRunner::new().retries(self.retries).restore(self.restore);
+                if let Some(dir) = &self.checkpoint_dir {
+                    runner = runner.checkpoint_dir(dir);
+                }
+                if let Some(every) = self.checkpoint_every {
+                    runner = runner.checkpoint_every(every);
+                }
                 if let Some(threads) = self.parallelism {
                     runner = runner.parallelism(threads.get());
                 }
@@ -95,6 +123,11 @@ impl RunOptions {
         self.runner
     }
 
+    /// After how long without progress the run says what holds it; never when it is zero.
+    pub fn stall_after(&self) -> Duration {
+        self.stall_after
+    }
+
     /// Whether the graph is to be shown, and not run.
     pub fn explain(&self) -> bool {
         self.explain
@@ -102,6 +135,10 @@ impl RunOptions {
 
     /// Why an option does not fit the runner. An option without effect would be taken for one that has it.
     pub(super) fn conflict(&self) -> Option<String> {
+        if self.checkpoint_dir.is_none() && (self.restore || self.checkpoint_every.is_some()) {
+            let given = if self.restore { "--restore" } else { "--checkpoint-every" };
+            return Some(format!("{given} needs a directory with checkpoints: add --checkpoint-dir=DIR"));
+        }
         let (given, other, why) = match self.runner {
             RunnerKind::Direct if self.parallelism.is_some() => {
                 ("--parallelism", RunnerKind::Threaded, "the direct runner has one thread")

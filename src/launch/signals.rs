@@ -1,4 +1,4 @@
-//! SIGINT cancels, SIGTERM drains.
+//! SIGINT cancels, SIGTERM drains, SIGUSR1 asks why there is no output.
 
 use purlin_sdk::{PipelineError, RunHandle};
 
@@ -33,7 +33,7 @@ mod unix {
 
     use purlin_sdk::RunHandle;
     use signal_hook::{
-        consts::{SIGINT, SIGTERM, SIGXFSZ},
+        consts::{SIGINT, SIGTERM, SIGUSR1, SIGXFSZ},
         iterator::Signals,
         low_level::emulate_default_handler,
     };
@@ -61,7 +61,7 @@ mod unix {
     fn listen() -> io::Result<()> {
         // A flag that nobody reads: with a handler in place the write that went too far returns EFBIG.
         signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGUSR1])?;
         thread::Builder::new()
             .name("purlin-signals".into())
             .spawn(move || signals.forever().for_each(on_signal))
@@ -71,6 +71,10 @@ mod unix {
     fn on_signal(signal: i32) {
         let mut runs = runs();
         runs.under_way.retain(|run| !run.state().is_terminal());
+        if signal == SIGUSR1 && !runs.under_way.is_empty() {
+            runs.under_way.iter().for_each(|run| report::note(&run.stall_report().to_string()));
+            return;
+        }
         let interrupt = signal == SIGINT;
         if runs.under_way.is_empty() || (interrupt && runs.interrupted) {
             // Ends the process. Were it not possible, nothing could be done about it here.

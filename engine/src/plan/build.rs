@@ -6,8 +6,9 @@ use std::{
 };
 
 use purlin_sdk::{
-    BuildError, BuildErrors, Duration, Step,
-    batch::{BATCH_SIZE, Batch},
+    BuildError, BuildErrors, DoFnError, Duration, Step,
+    batch::{AnyBatch, BATCH_SIZE, Batch, ErasedBatch},
+    exec::{AssignFactory, BatchCodec},
     graph::{CollectionId, Graph, Node, Op},
 };
 
@@ -19,6 +20,19 @@ struct Source {
     stage: StageId,
     slot: usize,
     port: usize,
+}
+
+/// Of a transform that neither reads nor makes anything.
+struct Nothing;
+
+impl BatchCodec for Nothing {
+    fn save(&self, _batch: &mut dyn ErasedBatch, _out: &mut Vec<u8>) -> purlin_sdk::Result {
+        Err(DoFnError::msg("elements wait where none can come"))
+    }
+
+    fn load(&self, _input: &mut &[u8]) -> purlin_sdk::Result<AnyBatch> {
+        Err(DoFnError::msg("elements wait where none can come"))
+    }
 }
 
 struct Planner<'a> {
@@ -73,7 +87,7 @@ impl Planner<'_> {
                 let output: NewBatch = Arc::new(move || typed.output());
                 self.root(node, Root::Live(stream.clone()), SlotKind::Relay(output));
             }
-            Op::Element(factory) if node.views.is_empty() => {
+            Op::Element(factory) if node.views.is_empty() && !factory.requires_stable_input() => {
                 if let [input] = inputs[..] {
                     let slot = self.slot(input.stage, &node.step, SlotKind::Kernel(factory.clone()));
                     self.connect(input, slot);
@@ -102,6 +116,7 @@ impl Planner<'_> {
                     self.plan.stages[stage.0].keyed_upstream = self.keyed_upstream(stage);
                 }
             }
+            Op::AssignWatermark(factory) => self.assign(node, &inputs, factory),
             Op::View(factory) => {
                 let strategy = self.graph.collections[node.inputs[0].0].strategy.clone();
                 let stage = match factory.panes() {
@@ -127,10 +142,25 @@ impl Planner<'_> {
                 self.connect(input, pair);
                 let typed = factory.clone();
                 let stage = self.root(node, Root::Splittable, SlotKind::Process(factory.clone()));
+                self.plan.stages[stage.0].alignment = factory.alignment();
                 let paired = Source { stage: input.stage, slot: pair, port: 0 };
                 self.cross(&[paired], stage, &(Arc::new(move || typed.items()) as NewBatch), node, true);
             }
         }
+    }
+
+    /// A stage with the generators, whose output watermark is theirs, and one that begins behind it: nothing that
+    /// follows runs in the first, whose bundles come one after another.
+    fn assign(&mut self, node: &Node, inputs: &[Source], factory: &Arc<dyn AssignFactory>) {
+        let group = factory.group();
+        let stage = self.root(node, Root::KeyGroups(group.clone()), SlotKind::GroupRoot(group.clone()));
+        self.plan.stages[stage.0].assigns = Some(factory.control());
+        self.plan.stages[stage.0].alignment = factory.alignment();
+        self.feed(inputs, stage, node, |n| SlotKind::GroupCollector(group.clone(), n));
+        let typed = factory.clone();
+        let new_batch: NewBatch = Arc::new(move || typed.output());
+        let behind = self.root(node, Root::Elements, SlotKind::Relay(new_batch.clone()));
+        self.cross(&[Source { stage, slot: 0, port: 0 }], behind, &new_batch, node, false);
     }
 
     /// All stages with key groups that `stage` hangs on.
@@ -143,7 +173,9 @@ impl Planner<'_> {
                 open.extend(&stages[id.0].upstream);
             }
         }
-        seen.into_iter().filter(|id| matches!(stages[id.0].root, Root::KeyGroups(_))).collect()
+        seen.into_iter()
+            .filter(|id| matches!(stages[id.0].root, Root::KeyGroups(_)) && stages[id.0].assigns.is_none())
+            .collect()
     }
 
     /// Begins a stage with the slot that `node`'s outputs come from.
@@ -160,13 +192,19 @@ impl Planner<'_> {
                 }
             }
         }
+        let (codec, element) = self.input_of(node);
         self.plan.stages.push(Stage {
             root,
+            codec,
+            element,
+            stable_input: matches!(&node.op, Op::Element(factory) if factory.requires_stable_input()),
             slots: Vec::new(),
             edges: Vec::new(),
             feeds: Vec::new(),
             upstream: Vec::new(),
             keyed_upstream: Vec::new(),
+            assigns: None,
+            alignment: None,
             view: None,
             lateness: node
                 .inputs
@@ -179,6 +217,22 @@ impl Planner<'_> {
         let slot = self.slot(stage, &node.step, kind);
         self.outputs(node, stage, slot);
         stage
+    }
+
+    /// What writes the batches that wait in front of a stage that begins with `node`, and the Rust type of what `node`
+    /// reads, or makes where it reads nothing.
+    fn input_of(&self, node: &Node) -> (Arc<dyn BatchCodec>, &'static str) {
+        let id = node.inputs.first().or(node.outputs.first());
+        let collection = id.and_then(|id| self.graph.collections.get(id.0));
+        let codec = match (&node.op, collection) {
+            (Op::Splittable(factory), _) => Some(factory.items_codec()),
+            (Op::View(factory), collection) => match factory.panes() {
+                Some(panes) => Some(panes.codec()),
+                None => collection.map(|c| c.codec.clone()),
+            },
+            (_, collection) => collection.map(|c| c.codec.clone()),
+        };
+        (codec.unwrap_or_else(|| Arc::new(Nothing)), collection.map_or("", |c| c.element))
     }
 
     fn slot(&mut self, stage: StageId, step: &Step, kind: SlotKind) -> usize {

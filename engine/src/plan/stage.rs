@@ -5,9 +5,10 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use purlin_sdk::{
     Duration, Step,
     batch::AnyBatch,
-    exec::{GroupFactory, KernelFactory, SdfFactory, ViewFactory},
+    exec::{BatchCodec, GroupFactory, KernelFactory, SdfFactory, ViewFactory},
     live::LiveStream,
     testing::TestStreamSource,
+    watermark::{Alignment, WatermarkControl},
     window::WindowingStrategy,
 };
 
@@ -39,6 +40,10 @@ pub(crate) struct Stage {
     pub(crate) upstream: Vec<StageId>,
     /// All stages with key groups before it, where its trigger waits for them.
     pub(crate) keyed_upstream: Vec<StageId>,
+    /// Where it assigns a watermark: what decides on it in place of its generators, if anything.
+    pub(crate) assigns: Option<Option<Arc<dyn WatermarkControl>>>,
+    /// The sources that it is kept together with, or for one that assigns a watermark, those that it comes from.
+    pub(crate) alignment: Option<Alignment>,
     /// The side input that it builds, and how that is windowed.
     pub(crate) view: Option<(Arc<dyn ViewFactory>, WindowingStrategy)>,
     /// For how long elements for an expired window may still come to it.
@@ -47,6 +52,12 @@ pub(crate) struct Stage {
     pub(crate) views: Vec<(Arc<str>, StageId)>,
     /// Bundles smaller than this are not worth being spread over workers; one where it was asked to spread elements.
     pub(crate) least_bundle: usize,
+    /// Writes and reads what waits in front of it.
+    pub(crate) codec: Arc<dyn BatchCodec>,
+    /// The Rust type of that, for messages.
+    pub(crate) element: &'static str,
+    /// Whether it must only see elements that a checkpoint holds for good.
+    pub(crate) stable_input: bool,
     /// Where it begins, for messages.
     pub(crate) step: Step,
 }

@@ -7,7 +7,7 @@ use std::{
 
 use purlin_sdk::{
     Timestamp,
-    exec::{AnyTable, Shard, StageInstance, ViewValue},
+    exec::{AnyTable, Assigned, Shard, StageInstance, ViewValue},
     window::Window,
 };
 
@@ -25,6 +25,10 @@ pub(crate) struct StageState {
     pub(crate) parked: BTreeMap<(Timestamp, u64), Item>,
     /// Elements that wait for side inputs.
     pub(crate) blocked: Vec<Item>,
+    /// Elements of a stage that needs them to be in a checkpoint, and that are in none yet.
+    pub(crate) unstable: Vec<Item>,
+    /// Those that are in a checkpoint which is not on disk yet.
+    pub(crate) in_cut: Vec<Item>,
     /// Kernels that no bundle uses.
     pub(crate) instances: Vec<StageInstance>,
     /// For each feed: shards that no bundle uses.
@@ -46,6 +50,9 @@ pub(crate) struct StageState {
     pub(crate) due_groups: BTreeSet<(Timestamp, usize)>,
     /// When key groups want a bundle in processing time, also those that have one.
     pub(crate) clocks: Times,
+    /// Of a stage that assigns a watermark: what its generators say, and what is in force.
+    pub(crate) assigned: Assigned,
+    pub(crate) in_force: Timestamp,
     /// A view's windows that were built.
     pub(crate) values: HashMap<Window, ViewValue>,
     /// A view's windows below this are gone.
@@ -60,6 +67,8 @@ impl StageState {
             queue: VecDeque::new(),
             parked: BTreeMap::new(),
             blocked: Vec::new(),
+            unstable: Vec::new(),
+            in_cut: Vec::new(),
             instances: Vec::new(),
             shards: (0..feeds).map(|_| Vec::new()).collect(),
             running: 0,
@@ -71,6 +80,8 @@ impl StageState {
             ready_groups: BTreeSet::new(),
             due_groups: BTreeSet::new(),
             clocks: Times::default(),
+            assigned: Assigned { watermark: Timestamp::MIN, idle: false },
+            in_force: Timestamp::MIN,
             values: HashMap::new(),
             values_from: Timestamp::MIN,
         }
@@ -93,11 +104,17 @@ impl StageState {
         !self.queue.is_empty() || !self.closed.is_empty() || !self.ready_groups.is_empty()
     }
 
+    /// Whether there are elements that must be in a checkpoint first.
+    pub(crate) fn waits_for_checkpoint(&self) -> bool {
+        !self.unstable.is_empty() || !self.in_cut.is_empty()
+    }
+
     /// Whether anything is left to do, now or later.
     pub(crate) fn is_idle(&self) -> bool {
         !self.has_work()
             && self.parked.is_empty()
             && self.blocked.is_empty()
+            && !self.waits_for_checkpoint()
             && self.closing.is_empty()
             && self.running == 0
     }

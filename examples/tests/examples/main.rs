@@ -3,6 +3,7 @@
 mod failures;
 mod own_estimator;
 mod program;
+mod resumed;
 mod signals;
 mod small;
 mod wordcount;

@@ -73,6 +73,10 @@ fn implementation(
         quote_spanned!(ty.span()=> #field: #state::initial::<#ty>())
     });
     let copied = cells.iter().map(|c| c.field).chain(timers.iter().map(|t| t.field));
+    let saved_cells = cells.iter().map(|c| c.field);
+    let saved_timers = timers.iter().map(|t| t.field);
+    let loaded_cells = cells.iter().map(|c| c.field);
+    let loaded_timers = timers.iter().map(|t| t.field);
     let cell_fields = cells.iter().map(|c| c.field);
     let timer_fields = timers.iter().map(|t| t.field);
     let declared = cells.iter().map(|Cell { name, ty, .. }| quote!(#state::Field::cell::<#ty>(#name)));
@@ -104,6 +108,19 @@ fn implementation(
 
             fn copy(&self) -> Self {
                 Self { #(#copied: ::std::clone::Clone::clone(&self.#copied),)* }
+            }
+
+            fn save(&self, out: &mut ::std::vec::Vec<u8>) -> #root::Result {
+                #(#state::save(&self.#saved_cells, out)?;)*
+                #(#state::TimerCell::save(&self.#saved_timers, out)?;)*
+                ::std::result::Result::Ok(())
+            }
+
+            fn load(input: &mut &[u8]) -> #root::Result<Self> {
+                let mut loaded = Self::initial();
+                #(loaded.#loaded_cells = #state::load(input)?;)*
+                #(#state::TimerCell::load(&mut loaded.#loaded_timers, input)?;)*
+                ::std::result::Result::Ok(loaded)
             }
 
             fn is_initial(&self) -> bool {

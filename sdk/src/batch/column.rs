@@ -1,12 +1,24 @@
 //! One value for the whole batch, or one an element.
 
+use serde::{Deserialize, Serialize};
+
 /// A column of `T` beside a batch's values.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Column<T> {
     /// The same for every element.
     Const(T),
     /// One an element.
     Each(Vec<T>),
+}
+
+impl<T> Column<T> {
+    /// Whether it is a column for `len` elements.
+    pub(super) fn is_of(&self, len: usize) -> bool {
+        match self {
+            Column::Const(_) => true,
+            Column::Each(each) => each.len() == len,
+        }
+    }
 }
 
 impl<T: Copy + PartialEq> Column<T> {

@@ -1,5 +1,7 @@
 //! What is known of a batch's elements beside their values.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Column, WindowSet, Windows};
 use crate::{
     Timestamp,
@@ -7,7 +9,7 @@ use crate::{
 };
 
 /// Timestamps, windows and panes of a batch's elements.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Meta {
     /// Event times.
     pub times: Column<Timestamp>,
@@ -103,6 +105,15 @@ impl Meta {
             }
             Column::Const(_) => Vec::with_capacity(super::BATCH_SIZE),
         }
+    }
+
+    /// Whether its columns are for `len` elements.
+    pub(crate) fn is_of(&self, len: usize) -> bool {
+        let windows = match &self.windows {
+            Windows::Const(_) | Windows::Fixed(_) => true,
+            Windows::Each(sets) => sets.len() == len,
+        };
+        windows && self.times.is_of(len) && self.panes.is_of(len)
     }
 
     /// Whether some element may be in several windows, or in none.

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     Timestamp,
     window::{FixedWindows, Window},
 };
 
 /// The windows of one element.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WindowSet {
     /// One window, as nearly always.
     One(Window),
@@ -35,7 +37,7 @@ impl WindowSet {
 }
 
 /// The windows of a batch's elements.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Windows {
     /// Every element is in these.
     Const(WindowSet),

@@ -111,7 +111,7 @@ impl<'a> BundleContext<'a> {
 
     /// The watermark of this transform's input before this bundle; nothing before there was one.
     pub fn current_watermark(&self) -> Option<Timestamp> {
-        self.scope.cx.watermark
+        self.scope.cx.current_watermark()
     }
 
     /// Processing time, by the run's clock.

@@ -42,6 +42,13 @@ pub trait DoFn: Clone + Send + 'static {
     /// What goes out on the main output.
     type Output: Element;
 
+    /// Whether `process` must only see elements that a checkpoint holds for good, because what it does outside cannot be
+    /// taken back: giving files their names, say. In a run with checkpoints its elements wait until a checkpoint that
+    /// has them is on disk, and after a restore it sees exactly the same ones again; so doing the same thing twice must
+    /// be the same as doing it once. In a run without checkpoints it makes no difference. Source: Beam's
+    /// `@RequiresStableInput`.
+    const REQUIRES_STABLE_INPUT: bool = false;
+
     /// Once on each instance, before anything else: open connections, load models.
     ///
     /// # Errors

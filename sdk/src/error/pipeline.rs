@@ -48,6 +48,8 @@ pub enum Phase {
     Source,
     /// Giving the result of an epoch to the sink of a streaming query.
     Sink,
+    /// Writing state for a checkpoint, or reading it back.
+    Checkpoint,
 }
 
 impl fmt::Display for Phase {
@@ -73,6 +75,7 @@ impl fmt::Display for Phase {
             Phase::Finalize => "finalize",
             Phase::Source => "source",
             Phase::Sink => "sink",
+            Phase::Checkpoint => "checkpoint",
         })
     }
 }

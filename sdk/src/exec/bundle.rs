@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{BundleControl, Effects, GroupState, ViewSnapshot};
+use super::{BundleControl, Effects, GroupState, ViewSnapshot, key_groups};
 use crate::{Phase, Timestamp, clock::ClockRef, metrics::BundleMetrics};
 
 /// What stays the same for a whole run.
@@ -60,12 +60,17 @@ pub struct BundleCx {
     pub env: Arc<RunEnv>,
     /// The stage's input watermark before the bundle; nothing before there was one.
     pub watermark: Option<Timestamp>,
+    /// The stage's output watermark before the bundle: what transforms read that come after its first one, which may
+    /// hold back what it makes.
+    pub output_watermark: Option<Timestamp>,
     /// Processing time when the bundle was handed out.
     pub now: Timestamp,
     /// All groupings upstream have done what was due in processing time before this.
     pub synchronized: Timestamp,
     /// For each grouping that this stage feeds, in the stage's order: the grouping's input watermark.
     pub group_watermarks: Vec<Timestamp>,
+    /// How many key groups the groupings have that this stage feeds.
+    pub key_groups: usize,
     /// Side inputs that are ready.
     pub views: ViewSnapshot,
     /// Whether sources are to come to their end.
@@ -87,8 +92,10 @@ impl BundleCx {
     /// A bundle with nothing in it yet, whose effects start as `effects` (the shards that it may fold into).
     pub fn new(env: Arc<RunEnv>, effects: Effects) -> BundleCx {
         BundleCx {
+            key_groups: key_groups(env.parallelism),
             env,
             watermark: None,
+            output_watermark: None,
             now: Timestamp::MIN,
             synchronized: Timestamp::MAX,
             group_watermarks: Vec::new(),
@@ -156,6 +163,14 @@ impl BundleCx {
     pub(crate) fn phase(&self, phase: Phase) {
         if let Some((slot, _)) = self.at.get() {
             self.at.set(Some((slot, phase)));
+        }
+    }
+
+    /// The watermark, before the bundle, of what the transform at work reads.
+    pub(crate) fn current_watermark(&self) -> Option<Timestamp> {
+        match self.at.get() {
+            Some((slot, _)) if slot > 0 => self.output_watermark,
+            _ => self.watermark,
         }
     }
 

@@ -20,7 +20,7 @@ mod panes;
 mod root;
 mod table;
 
-pub use keyed::{GroupState, KeyedReport, key_group_of};
+pub use keyed::{GroupState, KeyedReport, key_group_of, key_groups};
 pub use op::GroupFactory;
 pub use table::{AnyTable, Shard};
 

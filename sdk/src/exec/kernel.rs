@@ -67,6 +67,11 @@ pub trait KernelFactory: Send + Sync {
     /// An empty batch of the transform's input type.
     fn input(&self) -> AnyBatch;
 
+    /// Whether it must only see elements that a checkpoint holds for good.
+    fn requires_stable_input(&self) -> bool {
+        false
+    }
+
     /// The same transform with the named DoFn whose configuration `payload` is; nothing when its code has no
     /// configuration that could come from there.
     ///

@@ -40,6 +40,10 @@ impl<D: DoFn> KernelFactory for ParDoFactory<D> {
         Box::new(Batch::<D::Input>::default())
     }
 
+    fn requires_stable_input(&self) -> bool {
+        D::REQUIRES_STABLE_INPUT
+    }
+
     fn with_payload(&self, payload: &serde_json::Value) -> crate::Result<Option<Arc<dyn KernelFactory>>> {
         let Some(dofn) = named::restored::<D>(payload)? else { return Ok(None) };
         Ok(Some(Arc::new(ParDoFactory {

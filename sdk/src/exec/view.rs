@@ -6,6 +6,7 @@ use super::{
     AnyTable, BundleInput, Downstream, GroupFactory, GroupOp, Kernel, KernelResult, KernelSpec, ListFold,
     Shard,
     group::{Collector, WindowTable, WindowTables},
+    save,
 };
 use crate::{
     DoFnError, Element, Grouped, Key, Phase, PipelineError, Result, Step,
@@ -65,6 +66,8 @@ pub(crate) trait ViewShape<T>: Clone + Send + Sync + 'static {
     /// Whether each firing of the collection's trigger replaces what was there; otherwise its elements are added.
     const REPLACES: bool = false;
     fn build(&self, elements: Vec<T>) -> std::result::Result<Self::Value, String>;
+    /// Elements that [`build`](ViewShape::build) makes the value of.
+    fn elements(value: &Self::Value) -> Vec<T>;
 }
 
 #[derive(Clone, Debug)]
@@ -87,6 +90,9 @@ impl<T: Element> ViewShape<T> for AsSingleton<T> {
             )),
         }
     }
+    fn elements(value: &T) -> Vec<T> {
+        vec![value.clone()]
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -96,6 +102,9 @@ impl<T: Element> ViewShape<T> for AsList {
     type Value = ListView<T>;
     fn build(&self, elements: Vec<T>) -> std::result::Result<ListView<T>, String> {
         Ok(ListView::new(elements))
+    }
+    fn elements(value: &ListView<T>) -> Vec<T> {
+        value.to_vec()
     }
 }
 
@@ -113,6 +122,9 @@ impl<K: Key, V: Element> ViewShape<(K, V)> for AsMap {
         }
         Ok(MapView::new(map))
     }
+    fn elements(value: &MapView<K, V>) -> Vec<(K, V)> {
+        value.iter().map(|(k, v)| (k.clone(), v.clone())).collect()
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -126,6 +138,9 @@ impl<K: Key + Hash, V: Element> ViewShape<(K, V)> for AsMultimap {
             map.entry(k).or_default().push(v);
         }
         Ok(MultimapView::new(map))
+    }
+    fn elements(value: &MultimapView<K, V>) -> Vec<(K, V)> {
+        value.iter().flat_map(|(k, values)| values.iter().map(|v| (k.clone(), v.clone()))).collect()
     }
 }
 
@@ -148,6 +163,31 @@ pub trait ViewFactory: Send + Sync {
     fn empty(&self) -> ViewValue;
     /// An empty batch of the collection's type.
     fn input(&self) -> AnyBatch;
+    /// Whether all that it gathers can be kept in a checkpoint.
+    ///
+    /// # Errors
+    /// What cannot, why, and what to do.
+    fn check_savable(&self) -> Result;
+    /// What [`Shard::save`] wrote.
+    ///
+    /// # Errors
+    /// When the bytes are no shard of this side input.
+    fn load_shard(&self, input: &mut &[u8]) -> Result<Box<dyn Shard>>;
+    /// What [`AnyTable::save`] wrote.
+    ///
+    /// # Errors
+    /// When the bytes are no table of this side input.
+    fn load_table(&self, input: &mut &[u8]) -> Result<Box<dyn AnyTable>>;
+    /// Appends a value of this side input.
+    ///
+    /// # Errors
+    /// When an element does not encode.
+    fn save_value(&self, value: &ViewValue, out: &mut Vec<u8>) -> Result;
+    /// What [`save_value`](ViewFactory::save_value) wrote.
+    ///
+    /// # Errors
+    /// When the bytes are no value of this side input.
+    fn load_value(&self, input: &mut &[u8]) -> Result<ViewValue>;
 }
 
 pub(crate) struct ViewOp<T, S> {
@@ -209,6 +249,32 @@ impl<T: Element, S: ViewShape<T>> ViewFactory for ViewOp<T, S> {
 
     fn input(&self) -> AnyBatch {
         Box::new(Batch::<T>::default())
+    }
+
+    fn check_savable(&self) -> Result {
+        save::check::<T>("elements")
+    }
+
+    fn load_shard(&self, input: &mut &[u8]) -> Result<Box<dyn Shard>> {
+        let combiner = TimestampCombiner::EndOfWindow;
+        Ok(Box::new(WindowTables::<(), ListFold<T>>::load(ListFold::default(), combiner, input)?))
+    }
+
+    fn load_table(&self, input: &mut &[u8]) -> Result<Box<dyn AnyTable>> {
+        Ok(Box::new(WindowTable::<(), ListFold<T>>::load(TimestampCombiner::EndOfWindow, input)?))
+    }
+
+    fn save_value(&self, value: &ViewValue, out: &mut Vec<u8>) -> Result {
+        match value.downcast_ref::<std::result::Result<S::Value, String>>() {
+            Some(Ok(value)) => save::put(&Ok::<Vec<T>, String>(S::elements(value)), out),
+            Some(Err(what)) => save::put(&Err::<Vec<T>, String>(what.clone()), out),
+            None => Err(DoFnError::msg("its value has another type")),
+        }
+    }
+
+    fn load_value(&self, input: &mut &[u8]) -> Result<ViewValue> {
+        let value = save::take::<std::result::Result<Vec<T>, String>>(input)?;
+        Ok(Arc::new(value.and_then(|elements| self.shape.build(elements))))
     }
 }
 

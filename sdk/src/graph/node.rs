@@ -6,7 +6,7 @@ use crate::{
     Step,
     batch::AnyBatch,
     coder::CoderSpec,
-    exec::{GroupFactory, KernelFactory, SdfFactory, ViewFactory},
+    exec::{AssignFactory, BatchCodec, GroupFactory, KernelFactory, SdfFactory, ViewFactory},
     live::LiveStream,
     testing::TestStreamSource,
     window::WindowingStrategy,
@@ -69,10 +69,12 @@ pub enum Op {
     View(Arc<dyn ViewFactory>),
     /// A splittable DoFn.
     Splittable(Arc<dyn SdfFactory>),
+    /// A watermark that is not that of the input.
+    AssignWatermark(Arc<dyn AssignFactory>),
 }
 
 impl Op {
-    /// Beam's URN of the primitive.
+    /// Beam's URN of the primitive, or our own where Beam has none.
     pub fn urn(&self) -> &'static str {
         match self {
             Op::Impulse => "beam:transform:impulse:v1",
@@ -83,6 +85,7 @@ impl Op {
             Op::Redistribute(_) => "beam:transform:reshuffle:v1",
             Op::Group(factory) => factory.urn(),
             Op::View(_) => "beam:transform:create_view:v1",
+            Op::AssignWatermark(_) => "purlin:transform:assign_watermark:v1",
         }
     }
 }
@@ -106,6 +109,8 @@ pub struct Collection {
     pub element: &'static str,
     /// How its elements are encoded.
     pub coder: CoderSpec,
+    /// Encodes batches of its elements so.
+    pub codec: Arc<dyn BatchCodec>,
 }
 
 impl fmt::Debug for Node {

@@ -117,7 +117,8 @@ fn configure(node: &mut Node, payload: &Value) -> Result<(), String> {
         | Op::Live(_)
         | Op::Flatten(_)
         | Op::Redistribute(_)
-        | Op::View(_) => Ok(None),
+        | Op::View(_)
+        | Op::AssignWatermark(_) => Ok(None),
     };
     match restored {
         Ok(Some(op)) => {

@@ -59,7 +59,7 @@ pub enum MetricValue {
 }
 
 /// Metrics by transform and name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metrics {
     values: BTreeMap<(String, String), Vec<MetricValue>>,
 }
@@ -116,7 +116,7 @@ impl Metrics {
 }
 
 /// The metrics of a run at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetricsSnapshot {
     /// Of bundles that were committed.
     pub committed: Metrics,

@@ -11,6 +11,7 @@ use super::super::graph::{Collection, CollectionId, Graph, Node, NodeId, Op};
 use crate::{
     BuildError, BuildErrors, Step,
     coder::{CoderError, CoderSpec},
+    exec::BatchCodec,
     window::WindowingStrategy,
 };
 
@@ -45,6 +46,7 @@ struct Draft {
     bounded: bool,
     element: &'static str,
     coder: CoderOf,
+    codec: Arc<dyn BatchCodec>,
 }
 
 /// The coder of a collection; where there is none, why, and the number of the cause: one for all collections that have
@@ -155,9 +157,10 @@ impl Builder {
         bounded: bool,
         element: &'static str,
         coder: CoderOf,
+        codec: Arc<dyn BatchCodec>,
     ) -> CollectionId {
         let id = CollectionId(self.collections.len());
-        self.collections.push(Draft { producer, strategy, bounded, element, coder });
+        self.collections.push(Draft { producer, strategy, bounded, element, coder, codec });
         if let Some(node) = self.nodes.get_mut(producer.0) {
             node.outputs.push(id);
         }
@@ -203,6 +206,7 @@ impl Builder {
                 bounded: draft.bounded,
                 element: draft.element,
                 coder,
+                codec: draft.codec.clone(),
             });
         }
         BuildErrors::check(errors)?;

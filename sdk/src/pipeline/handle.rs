@@ -300,7 +300,8 @@ impl Pipeline {
     ) -> PCollection<T> {
         let slot = coder.clone();
         let spec = Box::new(move || slot.spec());
-        let id = self.0.borrow_mut().output(node, strategy, bounded, std::any::type_name::<T>(), spec);
+        let codec = Arc::new(coder.clone());
+        let id = self.0.borrow_mut().output(node, strategy, bounded, std::any::type_name::<T>(), spec, codec);
         PCollection::new(self.clone(), id, coder)
     }
 

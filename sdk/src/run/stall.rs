@@ -143,6 +143,9 @@ impl fmt::Display for Holder {
             Holder::Elements { pending } => write!(f, "{pending} elements that are pending"),
             Holder::Bundles { running } => write!(f, "{running} bundles at work"),
             Holder::SideInputs { waiting, .. } => write!(f, "{waiting} elements that wait for side inputs"),
+            Holder::Restrictions { pending, aligned: true, .. } => {
+                write!(f, "{pending} restrictions of a source that waits since it is ahead of others")
+            }
             Holder::Restrictions { pending, .. } => write!(f, "{pending} restrictions of a source"),
             Holder::Keys { key_groups } => write!(f, "timers or state in {key_groups} groups of keys"),
             Holder::Windows { open, .. } => write!(f, "{open} open windows"),

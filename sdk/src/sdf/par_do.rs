@@ -11,6 +11,7 @@ use crate::{
     named,
     pcollection::{DeclaredTag, outputs_of},
     pipeline::NewNode,
+    watermark::Alignment,
 };
 
 /// A splittable DoFn with what it is given: side inputs, further outputs.
@@ -18,12 +19,13 @@ pub struct ParDoSplittable<D: SplittableDoFn> {
     dofn: D,
     views: Vec<Arc<str>>,
     tags: Vec<DeclaredTag>,
+    alignment: Option<Alignment>,
 }
 
 impl<D: SplittableDoFn> ParDoSplittable<D> {
     /// The DoFn with no side inputs and no further outputs.
     pub fn of(dofn: D) -> ParDoSplittable<D> {
-        ParDoSplittable { dofn, views: Vec::new(), tags: Vec::new() }
+        ParDoSplittable { dofn, views: Vec::new(), tags: Vec::new(), alignment: None }
     }
 
     /// Lets `process` read `view`. May be called several times.
@@ -37,6 +39,13 @@ impl<D: SplittableDoFn> ParDoSplittable<D> {
     #[must_use]
     pub fn tag<T: Element>(mut self, tag: Tag<T>) -> ParDoSplittable<D> {
         self.tags.push(DeclaredTag::new(tag));
+        self
+    }
+
+    /// Keeps it together with other sources, see [`Alignment`]: each of its restrictions by its own watermark.
+    #[must_use]
+    pub fn alignment(mut self, alignment: Alignment) -> ParDoSplittable<D> {
+        self.alignment = Some(alignment);
         self
     }
 }
@@ -74,7 +83,7 @@ impl<T: Element> PCollection<T> {
         site: &'static Location<'static>,
         par_do: ParDoSplittable<D>,
     ) -> ParDoOutputs<D::Output> {
-        let ParDoSplittable { dofn, views, tags } = par_do;
+        let ParDoSplittable { dofn, views, tags, alignment } = par_do;
         let pipeline = self.pipeline();
         let step = pipeline.name(name, site);
         let bounded = self.is_bounded() && dofn.boundedness() == Boundedness::Bounded;
@@ -90,6 +99,7 @@ impl<T: Element> PCollection<T> {
             coder: coder.clone(),
             items,
             tags: tags.iter().map(|t| t.port().clone()).collect(),
+            alignment,
         };
         let op = Op::Splittable(Arc::new(op));
         let node =

@@ -1,6 +1,6 @@
 //! What all cells have in common.
 
-use super::CellKind;
+use super::{CellKind, SavedCell};
 use crate::{
     Element,
     coder::{CoderError, CoderSpec, default_coder},
@@ -16,7 +16,7 @@ use crate::{
     label = "not a cell",
     note = "the fields of a struct with `#[derive(KeyedState)]` are cells of `purlin::state`: write `Value<{Self}>` to keep one, `Bag<{Self}>` to keep many; what a cell holds is an element"
 )]
-pub trait StateCell: Clone + Default + Send + 'static {
+pub trait StateCell: SavedCell + Clone + Default + Send + 'static {
     /// What kind of cell it is.
     const KIND: CellKind;
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Field, TimerCell};
+use crate::Result;
 
 /// The state that a [`KeyedDoFn`](crate::KeyedDoFn) has per key and window. Made by `#[derive(KeyedState)]`, which has
 /// the documentation.
@@ -20,6 +21,18 @@ pub trait KeyedState: Sized + Send + 'static {
 
     /// A copy, for a bundle that may fail.
     fn copy(&self) -> Self;
+
+    /// Appends all that it holds, for a checkpoint.
+    ///
+    /// # Errors
+    /// When a value does not encode.
+    fn save(&self, out: &mut Vec<u8>) -> Result;
+
+    /// What [`save`](KeyedState::save) wrote.
+    ///
+    /// # Errors
+    /// When the bytes are no such state.
+    fn load(input: &mut &[u8]) -> Result<Self>;
 
     /// Whether nothing is in it, so that it need not be kept.
     fn is_initial(&self) -> bool;
@@ -44,6 +57,14 @@ impl KeyedState for () {
     fn initial() {}
 
     fn copy(&self) {}
+
+    fn save(&self, _out: &mut Vec<u8>) -> Result {
+        Ok(())
+    }
+
+    fn load(_input: &mut &[u8]) -> Result<()> {
+        Ok(())
+    }
 
     fn is_initial(&self) -> bool {
         true

@@ -5,7 +5,10 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{KeyedContext, TellChange, TimerCell, TimerEntry, TimerSetting, timer_setting::Target};
-use crate::{Duration, Result, Timestamp};
+use crate::{
+    Duration, Result, Timestamp,
+    exec::save::{put, take},
+};
 
 /// Whose time a timer goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -143,6 +146,15 @@ impl TimerCell for Timer {
         if let Some(entry) = self.set {
             tell("", entry);
         }
+    }
+
+    fn save(&self, out: &mut Vec<u8>) -> Result {
+        put(&self.set, out)
+    }
+
+    fn load(&mut self, input: &mut &[u8]) -> Result {
+        self.set = take(input)?;
+        Ok(())
     }
 
     fn fire(&mut self, _tag: &str) -> Option<TimerEntry> {

@@ -1,10 +1,12 @@
 //! What the kernel needs of a timer.
 
+use serde::{Deserialize, Serialize};
+
 use super::TimeDomain;
-use crate::Timestamp;
+use crate::{Result, Timestamp};
 
 /// When a timer fires, and what it holds until then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimerEntry {
     /// The time that must have passed (event time), or come (processing time).
     pub fire: Timestamp,
@@ -24,6 +26,18 @@ pub trait TimerCell {
 
     /// Tells of each timer that is set, as if none had been told before.
     fn entries(&mut self, tell: &mut dyn FnMut(&str, TimerEntry));
+
+    /// Appends the timers that are set, for a checkpoint.
+    ///
+    /// # Errors
+    /// When they do not encode.
+    fn save(&self, out: &mut Vec<u8>) -> Result;
+
+    /// Sets what [`save`](TimerCell::save) wrote. Nothing is told of it yet.
+    ///
+    /// # Errors
+    /// When the bytes are no timers.
+    fn load(&mut self, input: &mut &[u8]) -> Result;
 
     /// The timer fires now and is no longer set.
     fn fire(&mut self, tag: &str) -> Option<TimerEntry>;

@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::{TellChange, TimeDomain, TimerCell, TimerEntry, TimerSetting, timer_setting::Target};
-use crate::Timestamp;
+use crate::{
+    Result, Timestamp,
+    exec::save::{put, take},
+};
 
 /// Timers that are told apart by tags, which are made up while the pipeline runs. Otherwise each is a
 /// [`Timer`](super::Timer): the same tag in two families are two timers.
@@ -91,6 +94,15 @@ impl TimerCell for TimerFamily {
     fn entries(&mut self, tell: &mut dyn FnMut(&str, TimerEntry)) {
         self.touched.clear();
         self.set.iter().for_each(|(tag, entry)| tell(tag, *entry));
+    }
+
+    fn save(&self, out: &mut Vec<u8>) -> Result {
+        put(&self.set, out)
+    }
+
+    fn load(&mut self, input: &mut &[u8]) -> Result {
+        self.set = take(input)?;
+        Ok(())
     }
 
     fn fire(&mut self, tag: &str) -> Option<TimerEntry> {

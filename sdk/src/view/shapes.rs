@@ -111,6 +111,12 @@ impl<K, V> Deref for MultimapView<K, V> {
     }
 }
 
+impl<K, V> MultimapView<K, V> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &Vec<V>)> {
+        self.0.iter()
+    }
+}
+
 impl<K, V> Clone for MultimapView<K, V> {
     fn clone(&self) -> MultimapView<K, V> {
         MultimapView(Arc::clone(&self.0))

@@ -1,5 +1,7 @@
 //! Windows of one size, side by side.
 
+use serde::{Deserialize, Serialize};
+
 use super::{AssignContext, IntervalWindow, Window, WindowFn, WindowFnSpec};
 use crate::{Duration, Result, Timestamp};
 
@@ -10,7 +12,7 @@ use crate::{Duration, Result, Timestamp};
 /// let w = FixedWindows::of(Duration::from_secs(7)).window_of(Timestamp::from_secs(-8));
 /// assert_eq!((w.start(), w.end()), (Timestamp::from_secs(-14), Timestamp::from_secs(-7)));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixedWindows {
     size: Duration,
     offset: Duration,

@@ -12,18 +12,21 @@
 mod file;
 
 use std::{
-    io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use purlin_sdk::{PipelineError, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use self::file::{read, write};
+use self::file::{read, write, write_bytes};
 use super::{Offset, WatermarkPolicy, driver::Position, settings::Settings};
 
-/// How many epochs are kept: the last one, and the one before, on whose state the last one can be done again.
-const KEPT: u64 = 100;
+/// How many epochs' logs are kept.
+const LOGS: u64 = 100;
+
+/// How many states are kept: that of the last epoch, and that of the one before, on which the last one can be done again.
+const STATES: u64 = 2;
 
 /// An epoch as it was begun.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,7 +67,7 @@ impl Checkpoint {
             PipelineError::runner(format!("the checkpoint location {} cannot be used: {e}", dir.display()))
         };
         for part in ["offsets", "commits", "state"] {
-            std::fs::create_dir_all(dir.join(part)).map_err(failed)?;
+            fs::create_dir_all(dir.join(part)).map_err(failed)?;
         }
         let path = dir.join("metadata");
         let known: Option<Metadata> = read(&path)?;
@@ -79,10 +82,6 @@ impl Checkpoint {
         Ok((Checkpoint { dir: dir.to_owned() }, id))
     }
 
-    pub(crate) fn dir(&self) -> &Path {
-        &self.dir
-    }
-
     fn path(&self, part: &str, epoch: u64) -> PathBuf {
         self.dir.join(part).join(epoch.to_string())
     }
@@ -92,20 +91,41 @@ impl Checkpoint {
         write(&self.path("offsets", log.epoch), log)
     }
 
-    /// An epoch is done.
-    pub(crate) fn done(&mut self, log: &EpochLog, next_watermark: Timestamp) -> Result<(), PipelineError> {
+    /// An epoch is done, after which the pipeline is as `state` says.
+    pub(crate) fn done(
+        &mut self,
+        log: &EpochLog,
+        next_watermark: Timestamp,
+        state: &[u8],
+    ) -> Result<(), PipelineError> {
+        write_bytes(&self.path("state", log.epoch), state)?;
         write(&self.path("commits", log.epoch), &Done { epoch: log.epoch, next_watermark })?;
-        if let Some(old) = log.epoch.checked_sub(KEPT) {
-            for part in ["offsets", "commits", "state"] {
+        for (part, kept) in [("offsets", LOGS), ("commits", LOGS), ("state", STATES)] {
+            if let Some(old) = log.epoch.checked_sub(kept) {
                 // What is not there is gone already.
-                let _ = std::fs::remove_file(self.path(part, old));
+                let _ = fs::remove_file(self.path(part, old));
             }
         }
         Ok(())
     }
 
-    /// Where the query was; nothing when it is new.
-    pub(crate) fn resume(&mut self, settings: &Settings) -> Result<Option<Position>, PipelineError> {
+    /// What the pipeline had gathered when `epoch` was done.
+    fn state(&self, epoch: u64) -> Result<Vec<u8>, PipelineError> {
+        let path = self.path("state", epoch);
+        fs::read(&path).map_err(|e| {
+            PipelineError::runner(format!(
+                "{} cannot be read, without which the query cannot go on: {e}. Use another checkpoint location, or a \
+                 copy of this one",
+                path.display()
+            ))
+        })
+    }
+
+    /// Where the query was, and what it had gathered; nothing when it is new.
+    pub(crate) fn resume(
+        &mut self,
+        settings: &Settings,
+    ) -> Result<Option<(Position, Option<Vec<u8>>)>, PipelineError> {
         let Some(last) = self.last("offsets")? else { return Ok(None) };
         let Some(log) = read::<EpochLog>(&self.path("offsets", last))? else { return Ok(None) };
         let done = read::<Done>(&self.path("commits", last))?;
@@ -128,7 +148,8 @@ impl Checkpoint {
             epoch = position.next,
             "goes on from {}", self.dir.display()
         );
-        Ok(Some(position))
+        let state = position.next.checked_sub(1).map(|before| self.state(before)).transpose()?;
+        Ok(Some((position, state)))
     }
 
     /// The greatest epoch of which there is a file in `part`.
@@ -138,7 +159,7 @@ impl Checkpoint {
             PipelineError::runner(format!("the checkpoint folder {} cannot be read: {e}", dir.display()))
         };
         let mut last = None;
-        for entry in std::fs::read_dir(&dir).map_err(failed)? {
+        for entry in fs::read_dir(&dir).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
             last = last.max(name.to_str().and_then(|name| name.parse().ok()));
         }

@@ -111,26 +111,21 @@ impl<T: Send + 'static> Driver<T> {
         self.run_trigger()
     }
 
-    /// Where it begins: from the checkpoint, or anew.
+    /// Where it begins when it does not go on from a checkpoint.
     fn begin(&mut self) -> Step1 {
-        if let Some(checkpoint) = &mut self.checkpoint
-            && let Some(position) = checkpoint.resume(&self.settings)?
-        {
-            self.at = position;
-            let known = self.at.offsets.len();
-            if known != self.feeds.len() {
-                return Err(Halt::Failed(PipelineError::runner(format!(
-                    "the checkpoint {} is of a query with {known} sources, and this one has {}; a changed query needs \
-                     another checkpoint location",
-                    checkpoint.dir().display(),
-                    self.feeds.len()
-                ))));
+        if self.at.offsets.is_empty() {
+            for feed in &mut self.feeds {
+                let first = feed.source.initial_offset().map_err(|e| feed_failed(&feed.step, e))?;
+                self.at.offsets.push(first);
             }
-            return Ok(());
         }
-        for feed in &mut self.feeds {
-            let first = feed.source.initial_offset().map_err(|e| feed_failed(&feed.step, e))?;
-            self.at.offsets.push(first);
+        let known = self.at.offsets.len();
+        if known != self.feeds.len() {
+            return Err(Halt::Failed(PipelineError::runner(format!(
+                "the checkpoint location is of a query with {known} sources, and this one has {}; a changed query needs \
+                 another checkpoint location",
+                self.feeds.len()
+            ))));
         }
         Ok(())
     }

@@ -125,9 +125,14 @@ impl<T: Element> StreamWriter<T> {
         let StreamWriter { result, sink, settings } = self;
         let pipeline = result.pipeline().clone();
         let cx = QueryContext::of(&pipeline);
+        let mut at = Position::start();
         let (checkpoint, id) = match &settings.checkpoint {
             Some(dir) => {
-                let (checkpoint, id) = Checkpoint::open(dir)?;
+                let (mut checkpoint, id) = Checkpoint::open(dir)?;
+                if let Some((position, state)) = checkpoint.resume(&settings)? {
+                    at = position;
+                    state.into_iter().for_each(|state| cx.script().go_on_from(state));
+                }
                 (Some(checkpoint), id)
             }
             None => (None, uuid::Uuid::new_v4().to_string()),
@@ -169,7 +174,7 @@ impl<T: Element> StreamWriter<T> {
                 settings,
                 query: query.clone(),
                 checkpoint,
-                at: Position::start(),
+                at,
                 cx: cx.clone(),
             };
             cx.script().drive(move |run| driver.run(&run));

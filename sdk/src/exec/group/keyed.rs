@@ -8,7 +8,7 @@ use super::key_law::KeyLaw;
 use crate::{
     Element, Key, Step, Timestamp,
     batch::{BATCH_SIZE, Batch, ErasedBatch, Row},
-    exec::{BundleCx, Downstream, Kernel, KernelResult, KeyedBatch},
+    exec::{Assigned, BundleCx, Downstream, Kernel, KernelResult, KeyedBatch},
     window::Window,
 };
 
@@ -22,9 +22,20 @@ pub trait GroupState: Send {
     fn undo(&mut self);
     /// The bundle is done and can no more be undone.
     fn keep(&mut self);
+    /// Appends all that it holds, while no bundle has it. [`GroupFactory::load_keyed_state`] reads it back.
+    ///
+    /// [`GroupFactory::load_keyed_state`]: super::GroupFactory::load_keyed_state
+    ///
+    /// # Errors
+    /// When a key or a value does not encode.
+    fn save(&self, out: &mut Vec<u8>) -> crate::Result;
     /// The windows of keys whose time has come: what the kernel will do for them may read side inputs.
     fn side_windows(&self, _watermark: Timestamp, _now: Timestamp) -> Vec<Window> {
         Vec::new()
+    }
+    /// The output watermark, of a transform that assigns one.
+    fn assigned(&self) -> Option<Assigned> {
+        None
     }
 }
 
@@ -75,14 +86,15 @@ impl<K: Key, V: Element> KeyedCollector<K, V> {
     }
 }
 
-/// Key groups for a run with this parallelism: enough that groups even out over workers.
-pub(crate) fn key_groups(parallelism: usize) -> usize {
+/// Key groups for a run that begins with this parallelism: enough that groups even out over workers. A run that goes on
+/// from a checkpoint has as many as the one before, whatever its parallelism.
+pub fn key_groups(parallelism: usize) -> usize {
     parallelism.saturating_mul(8).clamp(8, 1024)
 }
 
 impl<K: Key, V: Element> Kernel for KeyedCollector<K, V> {
     fn start(&mut self, down: &mut Downstream<'_>) -> KernelResult {
-        self.groups = key_groups(down.cx().env.parallelism);
+        self.groups = down.cx().key_groups;
         self.buckets.clear();
         self.buckets.resize_with(self.groups, Batch::default);
         Ok(())

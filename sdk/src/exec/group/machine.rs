@@ -3,6 +3,8 @@
 //! The trigger's tree is laid out as an array; what a window keeps of it is a bit a node (is it done?) and a number for
 //! each node that counts or waits. Nothing here knows of keys, values or clocks.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     Duration, Timestamp,
     window::{Trigger, TriggerNode},
@@ -61,7 +63,7 @@ enum Kind {
 const NEVER: i64 = i64::MAX;
 
 /// What a window remembers of its trigger.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TriggerState {
     done: u64,
     values: Box<[i64]>,

@@ -3,18 +3,18 @@
 use std::{marker::PhantomData, sync::Arc};
 
 use super::{
-    Collector, Fold, GroupState, Shard, WindowTables,
-    keyed::{KeyedCollector, key_group_of, key_groups},
+    AnyTable, Collector, Fold, GroupState, Shard, WindowTable, WindowTables,
+    keyed::{KeyedCollector, key_group_of},
     machine::TriggerMachine,
     paned_root::PanedRoot,
     panes::Panes,
     root::WindowRoot,
 };
 use crate::{
-    Key,
+    DoFnError, Key, Result,
     batch::{AnyBatch, Batch},
     coder_slot::CoderSlot,
-    exec::{Kernel, KernelSpec, Proto},
+    exec::{BatchCodec, Kernel, KernelSpec, Proto, save::check},
     window::WindowingStrategy,
 };
 
@@ -26,6 +26,8 @@ pub trait GroupFactory: Send + Sync {
     }
     /// An empty batch of the grouping's input type.
     fn input(&self) -> AnyBatch;
+    /// Writes and reads batches of that type, by its default coder.
+    fn codec(&self) -> Arc<dyn BatchCodec>;
     /// The end of a producing stage; `group` is the grouping's number among those that the stage feeds.
     fn collector(&self, spec: &KernelSpec, group: usize) -> Box<dyn Kernel>;
     /// The start of the stage behind it.
@@ -34,10 +36,30 @@ pub trait GroupFactory: Send + Sync {
     fn shard(&self) -> Option<Box<dyn Shard>>;
     /// The state of key group `n` of `groups` at the start; nothing when the grouping has shards.
     fn keyed_state(&self, n: usize, groups: usize) -> Option<Box<dyn GroupState>>;
-    /// How many key groups there are in a run with this parallelism.
-    fn key_groups(&self, parallelism: usize) -> usize {
-        key_groups(parallelism)
+    /// How many key groups it has in a run where transforms have `all`.
+    fn key_groups(&self, all: usize) -> usize {
+        all
     }
+    /// Whether all that it gathers can be kept in a checkpoint.
+    ///
+    /// # Errors
+    /// What cannot, why, and what to do.
+    fn check_savable(&self) -> Result;
+    /// What [`Shard::save`] wrote.
+    ///
+    /// # Errors
+    /// When the bytes are no shard of this grouping.
+    fn load_shard(&self, input: &mut &[u8]) -> Result<Box<dyn Shard>>;
+    /// What [`AnyTable::save`] wrote.
+    ///
+    /// # Errors
+    /// When the bytes are no table of this grouping.
+    fn load_table(&self, input: &mut &[u8]) -> Result<Box<dyn AnyTable>>;
+    /// What [`GroupState::save`] wrote.
+    ///
+    /// # Errors
+    /// When the bytes are no key group of this grouping.
+    fn load_keyed_state(&self, input: &mut &[u8]) -> Result<Box<dyn GroupState>>;
     /// Whether the global window of a grouping with shards fires when nothing came.
     fn fires_when_empty(&self) -> bool;
     /// Whether its trigger waits for what groupings upstream do in processing time.
@@ -49,7 +71,7 @@ pub trait GroupFactory: Send + Sync {
     ///
     /// # Errors
     /// When the payload is not the configuration of this grouping's CombineFn.
-    fn with_payload(&self, _payload: &serde_json::Value) -> crate::Result<Option<Arc<dyn GroupFactory>>> {
+    fn with_payload(&self, _payload: &serde_json::Value) -> Result<Option<Arc<dyn GroupFactory>>> {
         Ok(None)
     }
 }
@@ -87,6 +109,10 @@ impl<K: Key, F: Fold> GroupFactory for GroupOp<K, F> {
         Box::new(Batch::<(K, F::Input)>::default())
     }
 
+    fn codec(&self) -> Arc<dyn BatchCodec> {
+        Arc::new(CoderSlot::<(K, F::Input)>::default_of_type())
+    }
+
     fn collector(&self, spec: &KernelSpec, group: usize) -> Box<dyn Kernel> {
         if self.has_shards() {
             Box::new(Collector::<K, F>::new(spec.step.clone(), group, self.strategy.allowed_lateness))
@@ -122,6 +148,27 @@ impl<K: Key, F: Fold> GroupFactory for GroupOp<K, F> {
         Some(Box::new(panes))
     }
 
+    fn check_savable(&self) -> Result {
+        check::<K>("keys")?;
+        check::<F::Acc>("accumulators")
+    }
+
+    fn load_shard(&self, input: &mut &[u8]) -> Result<Box<dyn Shard>> {
+        let combiner = self.strategy.timestamp_combiner;
+        Ok(Box::new(WindowTables::<K, F>::load(self.fold.get(), combiner, input)?))
+    }
+
+    fn load_table(&self, input: &mut &[u8]) -> Result<Box<dyn AnyTable>> {
+        Ok(Box::new(WindowTable::<K, F>::load(self.strategy.timestamp_combiner, input)?))
+    }
+
+    fn load_keyed_state(&self, input: &mut &[u8]) -> Result<Box<dyn GroupState>> {
+        if self.has_shards() {
+            return Err(DoFnError::msg("it has no key groups, and state of some was given to it"));
+        }
+        Ok(Box::new(Panes::<K, F>::load(input)?))
+    }
+
     fn fires_when_empty(&self) -> bool {
         self.default_key.is_some() && self.has_shards()
     }
@@ -130,7 +177,7 @@ impl<K: Key, F: Fold> GroupFactory for GroupOp<K, F> {
         TriggerMachine::new(&self.strategy.trigger).is_synchronized()
     }
 
-    fn with_payload(&self, payload: &serde_json::Value) -> crate::Result<Option<Arc<dyn GroupFactory>>> {
+    fn with_payload(&self, payload: &serde_json::Value) -> Result<Option<Arc<dyn GroupFactory>>> {
         let Some(fold) = self.fold.get().with_payload(payload)? else { return Ok(None) };
         Ok(Some(Arc::new(GroupOp::<K, F> {
             fold: Proto::new(fold),

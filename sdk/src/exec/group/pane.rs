@@ -1,5 +1,7 @@
 //! One window of one key: what it has gathered since its last pane, and which panes it had.
 
+use serde::{Deserialize, Serialize};
+
 use super::machine::{TriggerMachine, TriggerState};
 use crate::{
     Timestamp,
@@ -7,7 +9,7 @@ use crate::{
 };
 
 /// A window of a key.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Pane<A> {
     pub(super) window: Window,
     /// Nothing once it went out in a pane that is not accumulated, or when the window is closed.

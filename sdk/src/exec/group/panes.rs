@@ -14,8 +14,11 @@ use super::{
     pane::{Marks, Pane},
 };
 use crate::{
-    Key, Timestamp,
-    exec::holds::Holds,
+    Key, Result, Timestamp,
+    exec::{
+        holds::Holds,
+        save::{put, put_len, room, take, take_len},
+    },
     window::{Window, WindowingStrategy},
 };
 
@@ -55,6 +58,40 @@ impl<K: Key, F: Fold> Panes<K, F> {
             touched: Vec::new(),
             before: Vec::new(),
         }
+    }
+
+    /// What [`GroupState::save`] wrote.
+    pub(super) fn load(input: &mut &[u8]) -> Result<Panes<K, F>> {
+        let mut all = Panes::new();
+        let len = take_len(input)?;
+        all.keys.reserve(room(len, input));
+        for _ in 0..len {
+            let key: K = take(input)?;
+            let len = take_len(input)?;
+            let mut panes = Vec::with_capacity(room(len, input));
+            for _ in 0..len {
+                panes.push(take(input)?);
+            }
+            all.put_back(key, KeyPanes { panes, bundle: 0 });
+        }
+        Ok(all)
+    }
+
+    /// Puts the windows of a key in place that are not counted yet.
+    fn put_back(&mut self, key: K, panes: KeyPanes<F::Acc>) {
+        for pane in &panes.panes {
+            pane.held.iter().for_each(|at| self.holds.add(*at));
+            for (map, at) in [
+                (&mut self.due, pane.due),
+                (&mut self.due_clock, pane.due_clock),
+                (&mut self.due_synchronized, pane.due_synchronized),
+            ] {
+                if at < Timestamp::MAX {
+                    map.entry(at).or_default().push(key.clone());
+                }
+            }
+        }
+        self.keys.insert(key, panes);
     }
 
     /// Opens the global window of `key` without data.
@@ -162,25 +199,24 @@ impl<K: Key, F: Fold> GroupState for Panes<K, F> {
             if let Some(now) = self.keys.remove(&key) {
                 now.panes.iter().filter_map(|p| p.held).for_each(|at| self.holds.remove(at));
             }
-            let Some(mut panes) = before else { continue };
-            for pane in &mut panes.panes {
-                pane.held.iter().for_each(|at| self.holds.add(*at));
-                for (map, at) in [
-                    (&mut self.due, pane.due),
-                    (&mut self.due_clock, pane.due_clock),
-                    (&mut self.due_synchronized, pane.due_synchronized),
-                ] {
-                    if at < Timestamp::MAX {
-                        map.entry(at).or_default().push(key.clone());
-                    }
-                }
+            if let Some(panes) = before {
+                self.put_back(key, panes);
             }
-            self.keys.insert(key, panes);
         }
     }
 
     fn keep(&mut self) {
         self.before.clear();
+    }
+
+    fn save(&self, out: &mut Vec<u8>) -> Result {
+        put_len(self.keys.len(), out)?;
+        for (key, panes) in &self.keys {
+            put(key, out)?;
+            put_len(panes.panes.len(), out)?;
+            panes.panes.iter().try_for_each(|pane| put(pane, out))?;
+        }
+        Ok(())
     }
 }
 

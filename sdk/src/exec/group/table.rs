@@ -7,9 +7,12 @@ use hashbrown::{HashMap, hash_map::Entry};
 
 use super::Fold;
 use crate::{
-    Duration, Key, Timestamp,
+    Duration, Key, Result, Timestamp,
     batch::{Batch, Row, WindowSet, Windows},
-    exec::WindowReport,
+    exec::{
+        WindowReport,
+        save::{put, put_len, room, take, take_len},
+    },
     window::{FixedWindows, IntervalWindow, TimestampCombiner, Window},
 };
 
@@ -23,6 +26,14 @@ pub trait Shard: Send {
     fn recycle(&mut self, table: Box<dyn AnyTable>);
     /// Windows that got data since the last report, or data that hold the watermark lower.
     fn report(&mut self, group: usize) -> Vec<WindowReport>;
+    /// Appends all that it holds. [`GroupFactory::load_shard`] and [`ViewFactory::load_shard`] read it back.
+    ///
+    /// [`GroupFactory::load_shard`]: super::GroupFactory::load_shard
+    /// [`ViewFactory::load_shard`]: crate::exec::ViewFactory::load_shard
+    ///
+    /// # Errors
+    /// When a key or an accumulator does not encode.
+    fn save(&self, out: &mut Vec<u8>) -> Result;
     /// How many accumulators it holds, for the memory budget.
     fn len(&self) -> usize;
     /// Whether it holds nothing.
@@ -37,6 +48,14 @@ pub trait AnyTable: Send {
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
     /// A copy.
     fn copy(&self) -> Box<dyn AnyTable>;
+    /// Appends all that it holds. [`GroupFactory::load_table`] and [`ViewFactory::load_table`] read it back.
+    ///
+    /// [`GroupFactory::load_table`]: super::GroupFactory::load_table
+    /// [`ViewFactory::load_table`]: crate::exec::ViewFactory::load_table
+    ///
+    /// # Errors
+    /// When a key or an accumulator does not encode.
+    fn save(&self, out: &mut Vec<u8>) -> Result;
 }
 
 /// Key to accumulator, for one window.
@@ -63,6 +82,25 @@ impl<K: Key, F: Fold> WindowTable<K, F> {
     /// A table with nothing in it.
     pub(super) fn empty() -> WindowTable<K, F> {
         WindowTable::new(TimestampCombiner::EndOfWindow)
+    }
+
+    /// What [`AnyTable::save`] wrote.
+    pub(crate) fn load(combiner: TimestampCombiner, input: &mut &[u8]) -> Result<WindowTable<K, F>> {
+        let mut table = WindowTable::new(combiner);
+        (table.hold, table.reported) = take(input)?;
+        let len = take_len(input)?;
+        table.accs.reserve(room(len, input));
+        for _ in 0..len {
+            let key = take(input)?;
+            table.accs.insert(key, take(input)?);
+        }
+        let len = take_len(input)?;
+        table.times.reserve(room(len, input));
+        for _ in 0..len {
+            let key = take(input)?;
+            table.times.insert(key, take(input)?);
+        }
+        Ok(table)
     }
 
     fn emptied(mut self) -> WindowTable<K, F> {
@@ -137,6 +175,21 @@ impl<K: Key, F: Fold> AnyTable for WindowTable<K, F> {
             reported: self.reported,
         })
     }
+
+    fn save(&self, out: &mut Vec<u8>) -> Result {
+        put(&(self.hold, self.reported), out)?;
+        put_len(self.accs.len(), out)?;
+        for (key, acc) in &self.accs {
+            put(key, out)?;
+            put(acc, out)?;
+        }
+        put_len(self.times.len(), out)?;
+        for (key, at) in &self.times {
+            put(key, out)?;
+            put(at, out)?;
+        }
+        Ok(())
+    }
 }
 
 struct Open<K, F: Fold> {
@@ -174,6 +227,22 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
             last: [0; 2],
             spare: Vec::new(),
         }
+    }
+
+    /// What [`Shard::save`] wrote.
+    pub(crate) fn load(
+        fold: F,
+        combiner: TimestampCombiner,
+        input: &mut &[u8],
+    ) -> Result<WindowTables<K, F>> {
+        let mut tables = WindowTables::new(fold, combiner);
+        for _ in 0..take_len(input)? {
+            let window: Window = take(input)?;
+            let table = WindowTable::load(combiner, input)?;
+            let i = tables.open_window(&window);
+            tables.open[i].table = table;
+        }
+        Ok(tables)
     }
 
     /// Folds all of `batch` in, except for windows that are expired; returns how many of those there were.
@@ -335,6 +404,15 @@ impl<K: Key, F: Fold> Shard for WindowTables<K, F> {
             }
         }
         reports
+    }
+
+    fn save(&self, out: &mut Vec<u8>) -> Result {
+        put_len(self.open.len(), out)?;
+        for open in &self.open {
+            put(&open.window, out)?;
+            open.table.save(out)?;
+        }
+        Ok(())
     }
 
     fn len(&self) -> usize {

@@ -6,9 +6,10 @@ use super::{SdfElement, pair::PairKernel, process::ProcessKernel};
 use crate::{
     batch::{AnyBatch, Batch},
     coder_slot::CoderSlot,
-    exec::{Kernel, KernelSpec, Proto, TagPortMaker},
+    exec::{BatchCodec, Kernel, KernelSpec, Proto, TagPortMaker},
     named,
     sdf::{RestrictionOf, SplittableDoFn, WatermarkStateOf},
+    watermark::Alignment,
 };
 
 pub(super) type ItemOf<D> = SdfElement<<D as SplittableDoFn>::Input, RestrictionOf<D>, WatermarkStateOf<D>>;
@@ -23,6 +24,12 @@ pub trait SdfFactory: Send + Sync {
     fn input(&self) -> AnyBatch;
     /// An empty batch of elements with restrictions.
     fn items(&self) -> AnyBatch;
+    /// The sources that it is kept together with.
+    fn alignment(&self) -> Option<Alignment> {
+        None
+    }
+    /// Writes and reads batches of elements with restrictions.
+    fn items_codec(&self) -> Arc<dyn BatchCodec>;
     /// The same transform with the named DoFn whose configuration `payload` is; nothing when its DoFn is not
     /// registered.
     ///
@@ -39,6 +46,7 @@ pub(crate) struct SdfOp<D: SplittableDoFn> {
     pub(crate) coder: CoderSlot<D::Output>,
     pub(crate) items: CoderSlot<ItemOf<D>>,
     pub(crate) tags: Vec<TagPortMaker>,
+    pub(crate) alignment: Option<Alignment>,
 }
 
 impl<D: SplittableDoFn> SdfFactory for SdfOp<D> {
@@ -60,6 +68,14 @@ impl<D: SplittableDoFn> SdfFactory for SdfOp<D> {
         Box::new(Batch::<ItemOf<D>>::default())
     }
 
+    fn alignment(&self) -> Option<Alignment> {
+        self.alignment.clone()
+    }
+
+    fn items_codec(&self) -> Arc<dyn BatchCodec> {
+        Arc::new(self.items.clone())
+    }
+
     fn with_payload(&self, payload: &serde_json::Value) -> crate::Result<Option<Arc<dyn SdfFactory>>> {
         let Some(dofn) = named::restored::<D>(payload)? else { return Ok(None) };
         Ok(Some(Arc::new(SdfOp {
@@ -68,6 +84,7 @@ impl<D: SplittableDoFn> SdfFactory for SdfOp<D> {
             coder: self.coder.clone(),
             items: self.items.clone(),
             tags: self.tags.clone(),
+            alignment: self.alignment.clone(),
         })))
     }
 }

@@ -12,7 +12,10 @@ use crate::{
     DoFnError, Duration, KeyedDoFn, Tag,
     batch::{AnyBatch, Batch},
     coder_slot::CoderSlot,
-    exec::{GroupFactory, GroupState, Kernel, KernelSpec, KeyedCollector, Proto, Shard, TagPortMaker},
+    exec::{
+        AnyTable, BatchCodec, GroupFactory, GroupState, Kernel, KernelSpec, KeyedCollector, Proto, Shard,
+        TagPortMaker, save::check,
+    },
     named,
 };
 
@@ -52,6 +55,10 @@ impl<D: KeyedDoFn> GroupFactory for StatefulOp<D> {
         Box::new(Batch::<(D::Key, D::Value)>::default())
     }
 
+    fn codec(&self) -> Arc<dyn BatchCodec> {
+        Arc::new(CoderSlot::<(D::Key, D::Value)>::default_of_type())
+    }
+
     fn collector(&self, spec: &KernelSpec, group: usize) -> Box<dyn Kernel> {
         Box::new(KeyedCollector::<D::Key, D::Value>::new(spec.step.clone(), group))
     }
@@ -66,6 +73,26 @@ impl<D: KeyedDoFn> GroupFactory for StatefulOp<D> {
 
     fn keyed_state(&self, _n: usize, _groups: usize) -> Option<Box<dyn GroupState>> {
         Some(Box::new(self.store()))
+    }
+
+    fn check_savable(&self) -> crate::Result {
+        // What the cells hold has coders: they are declared in the graph.
+        check::<D::Key>("keys")?;
+        if self.time_sorted { check::<D::Value>("values") } else { Ok(()) }
+    }
+
+    fn load_shard(&self, _input: &mut &[u8]) -> crate::Result<Box<dyn Shard>> {
+        Err(DoFnError::msg("it has key groups, and a shard was given to it"))
+    }
+
+    fn load_table(&self, _input: &mut &[u8]) -> crate::Result<Box<dyn AnyTable>> {
+        Err(DoFnError::msg("it has key groups, and a table was given to it"))
+    }
+
+    fn load_keyed_state(&self, input: &mut &[u8]) -> crate::Result<Box<dyn GroupState>> {
+        let mut store = self.store();
+        store.load_all(input)?;
+        Ok(Box::new(store))
     }
 
     fn fires_when_empty(&self) -> bool {

@@ -65,6 +65,10 @@ impl<K, S> Slots<K, S> {
         self.all.get_mut(n).and_then(Option::as_mut)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &Slot<K, S>)> {
+        self.all.iter().enumerate().filter_map(|(n, slot)| slot.as_ref().map(|slot| (n, slot)))
+    }
+
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Slot<K, S>)> {
         self.all.iter_mut().enumerate().filter_map(|(n, slot)| slot.as_mut().map(|slot| (n, slot)))
     }

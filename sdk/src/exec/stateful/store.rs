@@ -252,7 +252,7 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
     }
 
     /// Makes all indexes anew, from the slots and the queue.
-    fn index(&mut self) {
+    pub(super) fn index(&mut self) {
         self.slots.index();
         self.timers.clear();
         self.windows.clear();
@@ -312,6 +312,10 @@ impl<K: Key, V: Element, S: KeyedState> GroupState for KeyStore<K, V, S> {
     fn keep(&mut self) {
         let Undo { removed, .. } = std::mem::take(&mut self.undo);
         removed.into_iter().for_each(|n| self.slots.reuse(n));
+    }
+
+    fn save(&self, out: &mut Vec<u8>) -> crate::Result {
+        self.save_all(out)
     }
 
     fn side_windows(&self, watermark: Timestamp, now: Timestamp) -> Vec<Window> {

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     Duration, Timestamp,
     window::{PaneInfo, Window},
 };
 
 /// An element that waits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Waiting<V> {
     /// Its key and window.
     pub(super) slot: usize,
@@ -17,7 +19,7 @@ pub(super) struct Waiting<V> {
 }
 
 /// When an element is processed, and before which others of its key and window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Turn {
     /// The watermark must have passed this.
     pub(super) due: Timestamp,

@@ -47,6 +47,13 @@ use crate::io::files::{Compression, WriteOptions, shard_name};
 /// Temporary files are removed with the bundle or the run that they belong to. What is left of a run that was killed is
 /// found by [`clean_leftovers`](crate::io::files::clean_leftovers). Folders that a run created stay, also when it fails.
 ///
+/// # Checkpoints
+/// In a run with checkpoints a shard gets its final name when a checkpoint that has it is on disk, so each window's files
+/// are there once and whole, however often the process is killed and goes on from a checkpoint. What the process wrote
+/// since that checkpoint stays under hidden names, for [`clean_leftovers`](crate::io::files::clean_leftovers).
+/// Temporary files are not synced one by one: should the *machine* go down, a run that goes on may find one cut off, and
+/// says so.
+///
 /// # Memory
 /// Buffers only: no lines are gathered in memory, however many they are. (In merging windows, such as sessions, the
 /// lines are grouped before they are written, since their windows are not known earlier.)

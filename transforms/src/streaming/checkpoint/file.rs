@@ -14,14 +14,20 @@ const VERSION: &str = "purlin-checkpoint v1";
 
 /// Writes `value` at `path`, all or nothing.
 pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<(), PipelineError> {
+    let body = serde_json::to_string(value)
+        .map_err(|e| PipelineError::runner(format!("{} cannot be written: {e}", path.display())))?;
+    let text = format!("{VERSION}\n{:08x}\n{body}\n", crc32fast::hash(body.as_bytes()));
+    write_bytes(path, text.as_bytes())
+}
+
+/// Writes `bytes` at `path`, all or nothing.
+pub(super) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), PipelineError> {
     let written = || -> io::Result<()> {
-        let body = serde_json::to_string(value)?;
-        let text = format!("{VERSION}\n{:08x}\n{body}\n", crc32fast::hash(body.as_bytes()));
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".tmp");
         let temporary = path.with_file_name(name);
         let mut file = File::create(&temporary)?;
-        file.write_all(text.as_bytes())?;
+        file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&temporary, path)?;
         if let Some(dir) = path.parent() {

@@ -1,6 +1,6 @@
 //! One epoch that is worked off as a whole.
 
-use std::time::Instant;
+use std::{sync::mpsc, time::Instant};
 
 use purlin_sdk::{Timestamp, live::LiveEvent};
 
@@ -30,7 +30,7 @@ impl<T: Send + 'static> Driver<T> {
         let mut took = Took::new(triggered);
         if let Some(again) = self.at.again.take() {
             self.query.set_status("Processing the epoch that was not done", true, true);
-            self.execute(again, Vec::new(), took)?;
+            self.execute(again, took)?;
             return Ok(true);
         }
         let latest = took.time("latestOffset", || self.look(limited, targets))?;
@@ -56,7 +56,7 @@ impl<T: Send + 'static> Driver<T> {
             Some(checkpoint) => checkpoint.begin(&log).map_err(Halt::from),
             None => Ok(()),
         })?;
-        self.execute(log, Vec::new(), took)?;
+        self.execute(log, took)?;
         Ok(true)
     }
 
@@ -70,7 +70,7 @@ impl<T: Send + 'static> Driver<T> {
     }
 
     /// Works the epoch off. When it fails nothing of it is noted but that it was begun.
-    fn execute(&mut self, log: EpochLog, _rows: Vec<T>, mut took: Took) -> Step1 {
+    fn execute(&mut self, log: EpochLog, mut took: Took) -> Step1 {
         let epoch = Epoch {
             id: log.epoch,
             phase: Phase::Rows,
@@ -124,10 +124,14 @@ impl<T: Send + 'static> Driver<T> {
     pub(super) fn done(&mut self, log: EpochLog, counts: &[u64], output: usize, mut took: Took) -> Step1 {
         let seen = self.cx.end_epoch();
         let next = self.next_watermark(log.watermark, &log);
-        took.time("commitOffsets", || match &mut self.checkpoint {
-            Some(checkpoint) => checkpoint.done(&log, next).map_err(Halt::from),
-            None => Ok(()),
-        })?;
+        let started = Instant::now();
+        if self.checkpoint.is_some() {
+            let state = self.state()?;
+            if let Some(checkpoint) = &mut self.checkpoint {
+                checkpoint.done(&log, next, &state)?;
+            }
+        }
+        took.add("commitOffsets", started.elapsed());
         for (feed, to) in self.feeds.iter_mut().zip(&log.to) {
             feed.source.commit(to).map_err(|e| feed_failed(&feed.step, e))?;
         }
@@ -138,6 +142,15 @@ impl<T: Send + 'static> Driver<T> {
         self.at.watermark = next;
         self.at.ran = true;
         Ok(())
+    }
+
+    /// All that the pipeline has gathered.
+    fn state(&self) -> Step1<Vec<u8>> {
+        let (told, state) = mpsc::channel();
+        // Whoever does not wait any more needs no answer.
+        self.cx.script().tell(LiveEvent::Snapshot(Box::new(move |bytes| drop(told.send(bytes)))));
+        self.settle()?;
+        state.try_recv().map_err(|_| Halt::RunOver)
     }
 
     /// The watermark that the data of the epochs so far give: by the policy that the query began with.

@@ -10,6 +10,9 @@ use crate::io::files::{abandon, commit_all};
 ///
 /// It may be run again after it failed at any point: a shard that has its name already is left alone.
 /// When one cannot have its name, none has, and the files that were there before are there again.
+///
+/// In a run with checkpoints it sees shards only once a checkpoint has them, so a run that goes on from there gives the
+/// same files the same names. What they were made of is kept until a checkpoint no longer needs it.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Publish {
     names: Names,
@@ -26,6 +29,7 @@ named::register!(Publish);
 impl DoFn for Publish {
     type Input = Vec<BuiltShard>;
     type Output = String;
+    const REQUIRES_STABLE_INPUT: bool = true;
 
     fn process(
         &mut self,
@@ -44,9 +48,8 @@ impl DoFn for Publish {
             cx.counter("files").inc(1);
             out.emit(name);
         }
-        for part in shards.iter().flat_map(|built| &built.parts) {
-            abandon(part.path())?;
-        }
+        let parts: Vec<_> = shards.into_iter().flat_map(|built| built.parts).collect();
+        cx.finalize(move || parts.iter().try_for_each(|part| Ok(abandon(part.path())?)));
         Ok(())
     }
 }

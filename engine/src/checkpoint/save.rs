@@ -1,0 +1,239 @@
+//! Making the cut.
+
+use purlin_sdk::{
+    Phase, PipelineError, Result, Timestamp,
+    batch::ErasedBatch,
+    exec::{
+        AnyTable, BatchCodec, BundleInput,
+        save::{put, take},
+    },
+    window::Window,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Segment, SegmentName, SegmentPart, Snapshot,
+    header::{Header, SavedGraph, StageHeader},
+};
+use crate::{
+    Engine, StageId,
+    live::Live,
+    progress::Held,
+    state::{Closing, Item, held_at},
+};
+
+/// Where an item waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Place {
+    /// In its stage's queue.
+    Queue,
+    /// Until this processing time.
+    Parked(Timestamp),
+    /// In front of a key group.
+    KeyGroup(u32),
+}
+
+/// An item but for its batch.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct ItemHeader {
+    pub(super) place: Place,
+    pub(super) time: Timestamp,
+    pub(super) hold: Timestamp,
+    pub(super) idle: bool,
+    pub(super) attempts: u32,
+}
+
+impl Place {
+    fn of(item: &Item) -> Place {
+        item.key_group.map_or(Place::Queue, |n| Place::KeyGroup(n as u32))
+    }
+}
+
+/// Items of one stage as bytes, one behind the other.
+struct Items<'a> {
+    codec: &'a dyn BatchCodec,
+    bytes: Vec<u8>,
+}
+
+impl Items<'_> {
+    fn add(&mut self, header: ItemHeader, batch: &mut dyn ErasedBatch) -> Result {
+        put(&header, &mut self.bytes)?;
+        self.codec.save(batch, &mut self.bytes)
+    }
+
+    fn add_item(&mut self, place: Place, item: &mut Item) -> Result {
+        let Item { time, hold, idle, attempts, .. } = *item;
+        self.add(ItemHeader { place, time, hold, idle, attempts }, &mut *item.batch)
+    }
+}
+
+/// The header of an item, from the front of `input`; nothing at its end.
+pub(super) fn next_item(input: &mut &[u8]) -> Result<Option<ItemHeader>> {
+    if input.is_empty() { Ok(None) } else { take(input).map(Some) }
+}
+
+impl Engine {
+    /// The pipeline as it is between the last commit and the next. Bundles at work count as not started.
+    ///
+    /// # Errors
+    /// When a bundle is at work of which it is not known what it began with, see [`can_snapshot`](Engine::can_snapshot);
+    /// when something does not encode.
+    pub fn snapshot(&mut self) -> Result<Snapshot, PipelineError> {
+        if !self.can_snapshot() {
+            return Err(PipelineError::runner(
+                "a snapshot was asked for while bundles are at work, or after the run has failed",
+            ));
+        }
+        let header = self.header()?;
+        let mut bytes = Vec::new();
+        put(&header, &mut bytes)
+            .map_err(|e| PipelineError::runner(format!("a snapshot does not encode: {e}")))?;
+        let name = SegmentName { stage: "".into(), part: SegmentPart::Header };
+        let mut segments = vec![Segment { name, bytes }];
+        for i in 0..self.stages.len() {
+            self.save_stage(StageId(i), &mut segments)
+                .map_err(|e| PipelineError::user(self.plan.stages[i].step.clone(), Phase::Checkpoint, e))?;
+        }
+        self.cut_is_made();
+        Ok(Snapshot::from_segments(segments))
+    }
+
+    fn header(&mut self) -> Result<Header, PipelineError> {
+        let graph = match self.cutting.graph.take() {
+            Some(graph) => graph,
+            None => SavedGraph::of(&self.graph)?,
+        };
+        self.cutting.graph = Some(graph.clone());
+        let stages = self.plan.stages.iter().zip(&self.stages).map(|(stage, state)| StageHeader {
+            path: stage.step.path().to_owned(),
+            element: stage.element.to_owned(),
+            input: state.progress.input(),
+            output: state.progress.output(),
+            in_force: state.in_force,
+            windows: state.windows.iter().map(|((_, window), hold)| (window.clone(), *hold)).collect(),
+            values_from: state.values_from,
+        });
+        Ok(Header {
+            graph,
+            key_groups: self.key_groups as u32,
+            now: self.now,
+            draining: self.draining,
+            metrics: self.metrics.clone(),
+            streams: self.streams.position(),
+            live: self.live.as_ref().map(Live::watermark),
+            stages: stages.collect(),
+        })
+    }
+
+    fn save_stage(&mut self, id: StageId, segments: &mut Vec<Segment>) -> Result {
+        let plan = self.plan.clone();
+        let stage = &plan.stages[id.0];
+        let mut add = |stage: &str, part: SegmentPart, bytes: Vec<u8>| {
+            segments.push(Segment { name: SegmentName { stage: stage.into(), part }, bytes });
+        };
+        let path = stage.step.path();
+        let items = self.items_of(id)?;
+        if !items.is_empty() {
+            add(path, SegmentPart::Items, items);
+        }
+        let windows = self.windows_of(id)?;
+        if !windows.is_empty() {
+            add(path, SegmentPart::Windows, windows);
+        }
+        let state = &self.stages[id.0];
+        for (shards, feed) in state.shards.iter().zip(&stage.feeds) {
+            for shard in shards.iter().filter(|shard| !shard.is_empty()) {
+                let mut bytes = Vec::new();
+                shard.save(&mut bytes)?;
+                add(plan.stages[feed.to.0].step.path(), SegmentPart::Shard, bytes);
+            }
+        }
+        if let Some((factory, _)) = stage.view.as_ref().filter(|_| !state.values.is_empty()) {
+            let mut bytes = Vec::new();
+            for (window, value) in &state.values {
+                put(window, &mut bytes)?;
+                factory.save_value(value, &mut bytes)?;
+            }
+            add(path, SegmentPart::Values, bytes);
+        }
+        for (n, group) in state.key_groups.iter().enumerate() {
+            let mut bytes = Vec::new();
+            match &group.state {
+                Some(keyed) => keyed.save(&mut bytes)?,
+                // A bundle has it.
+                None => {
+                    let of = |b: &&crate::engine::InFlight| b.stage == id && b.key_group == Some(n);
+                    let bundle = self.in_flight.values().find(of);
+                    bytes.extend(bundle.and_then(|b| b.keyed_before.as_ref()).into_iter().flatten());
+                }
+            }
+            add(path, SegmentPart::KeyGroup(n as u32), bytes);
+        }
+        Ok(())
+    }
+
+    /// All that waits for a bundle at stage `id`, and what bundles at work began with.
+    fn items_of(&mut self, id: StageId) -> Result<Vec<u8>> {
+        let plan = self.plan.clone();
+        let mut items = Items { codec: &*plan.stages[id.0].codec, bytes: Vec::new() };
+        for bundle in self.in_flight.values_mut().filter(|b| b.stage == id) {
+            let (attempts, hold) = (bundle.attempts, bundle.hold);
+            let source = matches!(plan.stages[id.0].root, crate::plan::Root::Splittable);
+            match &mut bundle.backup {
+                Some(BundleInput::Batches(batches)) => {
+                    for batch in batches {
+                        let time = held_at(batch.min_timestamp());
+                        let hold = if source { hold } else { time };
+                        let header = ItemHeader { place: Place::Queue, time, hold, idle: false, attempts };
+                        items.add(header, &mut **batch)?;
+                    }
+                }
+                Some(BundleInput::KeyGroup { batches }) => {
+                    let place = bundle.key_group.map_or(Place::Queue, |n| Place::KeyGroup(n as u32));
+                    for (batch, Held { time, hold, idle }) in batches.iter_mut().zip(&bundle.batches) {
+                        let (time, hold, idle) = (*time, *hold, *idle);
+                        items.add(ItemHeader { place, time, hold, idle, attempts }, &mut **batch)?;
+                    }
+                }
+                Some(BundleInput::Window { .. }) | None => {}
+            }
+        }
+        let state = &mut self.stages[id.0];
+        for item in &mut state.queue {
+            items.add_item(Place::Queue, item)?;
+        }
+        for (n, group) in state.key_groups.iter_mut().enumerate() {
+            for item in &mut group.waiting {
+                items.add_item(Place::KeyGroup(n as u32), item)?;
+            }
+        }
+        for item in state.blocked.iter_mut().chain(&mut state.in_cut).chain(&mut state.unstable) {
+            items.add_item(Place::of(item), item)?;
+        }
+        for ((at, _), item) in &mut state.parked {
+            items.add_item(Place::Parked(*at), item)?;
+        }
+        Ok(items.bytes)
+    }
+
+    /// The windows of a grouping that closed and that nobody has emitted.
+    fn windows_of(&self, id: StageId) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        let mut add = |window: &Window, hold: Timestamp, attempts: u32, tables: &[Box<dyn AnyTable>]| {
+            put(&(window.clone(), hold, attempts, tables.len() as u64), &mut out)?;
+            tables.iter().try_for_each(|table| table.save(&mut out))
+        };
+        for bundle in self.in_flight.values().filter(|b| b.stage == id) {
+            if let Some(BundleInput::Window { window, tables }) = &bundle.backup {
+                add(window, bundle.hold, bundle.attempts, tables)?;
+            }
+        }
+        let state = &self.stages[id.0];
+        // One that still waits for bundles at work need not any more: these count as not started, and see the watermark
+        // that has passed it when they do.
+        for Closing { window, hold, tables, attempts, .. } in state.closed.iter().chain(&state.closing) {
+            add(window, *hold, *attempts, tables)?;
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,160 @@
+//! Cells as bytes, for checkpoints.
+
+use super::{Bag, Combining, Map, Multimap, OrderedList, Set, Value};
+use crate::{
+    CombineFn, Element, Key, Result,
+    exec::save::{put, put_len, take, take_len},
+};
+
+/// A cell that can be kept in a checkpoint, as all cells can.
+pub trait SavedCell: Sized {
+    /// Appends all that it holds.
+    ///
+    /// # Errors
+    /// When a value does not encode.
+    fn save(&self, out: &mut Vec<u8>) -> Result;
+
+    /// What [`save`](SavedCell::save) wrote.
+    ///
+    /// # Errors
+    /// When the bytes are no such cell.
+    fn load(input: &mut &[u8]) -> Result<Self>;
+}
+
+/// Appends a cell. The code that `#[derive(KeyedState)]` makes calls it.
+///
+/// # Errors
+/// As [`SavedCell::save`].
+#[doc(hidden)]
+pub fn save<C: SavedCell>(cell: &C, out: &mut Vec<u8>) -> Result {
+    cell.save(out)
+}
+
+/// Takes a cell off the front of `input`. The code that `#[derive(KeyedState)]` makes calls it.
+///
+/// # Errors
+/// As [`SavedCell::load`].
+#[doc(hidden)]
+pub fn load<C: SavedCell>(input: &mut &[u8]) -> Result<C> {
+    C::load(input)
+}
+
+impl<T: Element> SavedCell for Value<T> {
+    fn save(&self, out: &mut Vec<u8>) -> Result {
+        put(&self.read().is_some(), out)?;
+        self.read().map_or(Ok(()), |value| put(value, out))
+    }
+
+    fn load(input: &mut &[u8]) -> Result<Self> {
+        let mut cell = Value::default();
+        if take(input)? {
+            cell.write(take(input)?);
+        }
+        Ok(cell)
+    }
+}
+
+impl<T: Element> SavedCell for Bag<T> {
+    fn save(&self, out: &mut Vec<u8>) -> Result {
+        put_len(self.len(), out)?;
+        self.read().iter().try_for_each(|value| put(value, out))
+    }
+
+    fn load(input: &mut &[u8]) -> Result<Self> {
+        let mut cell = Bag::default();
+        for _ in 0..take_len(input)? {
+            cell.add(take(input)?);
+        }
+        Ok(cell)
+    }
+}
+
+impl<C: CombineFn + Default> SavedCell for Combining<C> {
+    fn save(&self, out: &mut Vec<u8>) -> Result {
+        put(&self.accumulator().is_some(), out)?;
+        self.accumulator().map_or(Ok(()), |accumulator| put(accumulator, out))
+    }
+
+    fn load(input: &mut &[u8]) -> Result<Self> {
+        let mut cell = Combining::default();
+        if take(input)? {
+            cell.add_accumulator(take(input)?);
+        }
+        Ok(cell)
+    }
+}
+
+impl<K: Key, V: Element> SavedCell for Map<K, V> {
+    fn save(&self, out: &mut Vec<u8>) -> Result {
+        put_len(self.len(), out)?;
+        for (key, value) in self.iter() {
+            put(key, out)?;
+            put(value, out)?;
+        }
+        Ok(())
+    }
+
+    fn load(input: &mut &[u8]) -> Result<Self> {
+        let mut cell = Map::default();
+        for _ in 0..take_len(input)? {
+            let key = take(input)?;
+            cell.put(key, take(input)?);
+        }
+        Ok(cell)
+    }
+}
+
+impl<K: Key, V: Element> SavedCell for Multimap<K, V> {
+    fn save(&self, out: &mut Vec<u8>) -> Result {
+        put_len(self.entries().count(), out)?;
+        for (key, value) in self.entries() {
+            put(key, out)?;
+            put(value, out)?;
+        }
+        Ok(())
+    }
+
+    fn load(input: &mut &[u8]) -> Result<Self> {
+        let mut cell = Multimap::default();
+        for _ in 0..take_len(input)? {
+            let key = take(input)?;
+            cell.put(key, take(input)?);
+        }
+        Ok(cell)
+    }
+}
+
+impl<T: Key> SavedCell for Set<T> {
+    fn save(&self, out: &mut Vec<u8>) -> Result {
+        put_len(self.len(), out)?;
+        self.iter().try_for_each(|value| put(value, out))
+    }
+
+    fn load(input: &mut &[u8]) -> Result<Self> {
+        let mut cell = Set::default();
+        for _ in 0..take_len(input)? {
+            cell.add(take(input)?);
+        }
+        Ok(cell)
+    }
+}
+
+impl<T: Element> SavedCell for OrderedList<T> {
+    fn save(&self, out: &mut Vec<u8>) -> Result {
+        put_len(self.len(), out)?;
+        for (at, value) in self.read() {
+            put(at, out)?;
+            put(value, out)?;
+        }
+        Ok(())
+    }
+
+    fn load(input: &mut &[u8]) -> Result<Self> {
+        let mut cell = OrderedList::default();
+        for _ in 0..take_len(input)? {
+            let at = take(input)?;
+            cell.add(at, take(input)?);
+        }
+        Ok(cell)
+    }
+}
