@@ -10,6 +10,7 @@ mod outcome;
 mod record;
 mod scenario;
 mod setups;
+mod spark;
 mod transcript;
 mod windowing;
 
@@ -40,7 +41,7 @@ impl Kind {
             Some(Kind::Coder)
         } else if has(&["transcript"]) {
             Some(Kind::Transcript)
-        } else if has(&["spark_version"]) && (has(&["batches"]) || has(&["cases"])) {
+        } else if has(&["spark_version", "kind"]) {
             Some(Kind::Spark)
         } else if has(&["pipeline", "events", "expected"])
             || has(&["pipeline", "inputs", "expected_multiset"])
@@ -62,7 +63,7 @@ pub fn run_case(document: &Document, setups: &[Setup]) -> Outcome {
         Some(Kind::Coder) => coders::run(content),
         Some(Kind::Transcript) => transcript::run(content, setups),
         Some(Kind::Scenario) => scenario::run(content, setups),
-        Some(Kind::Spark) => Outcome::Skipped("there are no streaming queries yet".to_owned()),
+        Some(Kind::Spark) => spark::run(content, setups),
         None => {
             let names = content.to_entries().map(|entries| entries.iter().map(|(name, _)| name.clone()));
             let names = names.map_or(Datum::Null, |names| Datum::List(names.collect()));

@@ -229,7 +229,9 @@ impl<'a> Legality<'a> {
                 OperatorKind::WithWatermark { .. }
                 | OperatorKind::DropDuplicates { .. }
                 | OperatorKind::StaticJoin => true,
-                OperatorKind::Aggregate(grouping) => grouping != Grouping::Sessions,
+                OperatorKind::Aggregate(grouping) => {
+                    !matches!(grouping, Grouping::Sessions | Grouping::OtherSessions)
+                }
                 _ => false,
             };
             if !can {
@@ -273,7 +275,7 @@ fn wrong_aggregate(grouping: Grouping, watermarked: bool, mode: OutputMode) -> O
              by windows of it, or by itself (`event_time_in_key`)"
                 .to_owned(),
         ),
-        OutputMode::Update if grouping == Grouping::Sessions => Some(
+        OutputMode::Update if matches!(grouping, Grouping::Sessions | Grouping::OtherSessions) => Some(
             "sessions merge, so that one that was shown may be gone later, which update mode cannot say".to_owned(),
         ),
         _ => None,

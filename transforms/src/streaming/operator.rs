@@ -72,6 +72,8 @@ pub enum Grouping {
     Other,
     /// By sessions of the event time, and a key.
     Sessions,
+    /// By sessions of another time, and a key.
+    OtherSessions,
     /// All rows are one group.
     Global,
 }
@@ -135,7 +137,9 @@ impl OperatorKind {
     pub(super) fn state_name(&self) -> Option<&'static str> {
         Some(match self {
             OperatorKind::WithWatermark { .. } | OperatorKind::StaticJoin => return None,
-            OperatorKind::Aggregate(Grouping::Sessions) => "sessionWindowStateStoreSaveExec",
+            OperatorKind::Aggregate(Grouping::Sessions | Grouping::OtherSessions) => {
+                "sessionWindowStateStoreSaveExec"
+            }
             OperatorKind::Aggregate(_) => "stateStoreSave",
             OperatorKind::DropDuplicates { .. } => "dedupe",
             OperatorKind::DropDuplicatesWithinWatermark { .. } => "dedupeWithinWatermark",

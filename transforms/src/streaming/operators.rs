@@ -58,7 +58,8 @@ impl Handle {
         if first {
             let query = self.query.clone();
             pipeline.check(move |graph| {
-                Facts::of(graph, &query.operators().all()).place(&query.operators().all());
+                let operators = query.operators().all();
+                Facts::of(graph, &operators).place(&operators);
                 Vec::new()
             });
         }

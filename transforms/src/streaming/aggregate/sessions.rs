@@ -43,6 +43,17 @@ impl<K: Key, C: CombineFn> SessionAggregate<K, C> {
         self.time = TimeOf::Event(read_time(time));
         self
     }
+
+    /// The sessions are those of another time than the event time. The watermark says nothing of it, so that no session
+    /// is ever final.
+    #[must_use]
+    pub fn time<M: Into<Option<Timestamp>>>(
+        mut self,
+        time: impl Fn(&(K, C::Input)) -> M + Send + Sync + 'static,
+    ) -> SessionAggregate<K, C> {
+        self.time = TimeOf::Other(read_time(time));
+        self
+    }
 }
 
 impl<K: Key, C: CombineFn> PTransform<PCollection<(K, C::Input)>> for SessionAggregate<K, C> {
@@ -62,12 +73,13 @@ impl<K: Key, C: CombineFn> LateRows<PCollection<(K, C::Input)>> for SessionAggre
         let SessionAggregate { gap, time, combine } = self;
         let pipeline = rows.pipeline();
         let handle = Handle::new(pipeline);
+        let by_event_time = time.is_event_time();
         let merge = Merge { gap, time, combine, handle: handle.clone(), tally: Tally::default() };
         let late = Merge::<K, C>::late();
         let results = rows.par_do_keyed_with("Merge", KeyedParDo::of(merge).tag(late));
         let main = results.main();
-        let kind = OperatorKind::Aggregate(Grouping::Sessions);
-        handle.declare(pipeline, kind, vec![rows.id()], vec![main.id()]);
+        let grouping = if by_event_time { Grouping::Sessions } else { Grouping::OtherSessions };
+        handle.declare(pipeline, OperatorKind::Aggregate(grouping), vec![rows.id()], vec![main.id()]);
         (main, results.tagged(late))
     }
 }
@@ -154,7 +166,7 @@ impl<K: Key, C: CombineFn> KeyedDoFn for Merge<K, C> {
             return Ok(());
         };
         let mut window = TimeWindow { start, end: start + gap };
-        let late = placed.late(&epoch, 0);
+        let late = placed.late(&epoch, 0).filter(|_| self.time.is_event_time());
         if late.is_some_and(|late| window.end <= late) {
             self.tally.dropped += 1;
             out.emit_to(Self::late(), row);
