@@ -26,6 +26,7 @@
 //! | from a function to a program: options, signals, errors, exit codes | [`launch`](fn@launch) |
 //! | aggregations, joins | [`transforms`] |
 //! | files | [`io`] |
+//! | streaming queries: output modes, query triggers, checkpoints | [`streaming`] |
 //! | windows | [`window`] |
 //! | state and timers of DoFns | [`state`] |
 //! | sources of one's own | [`sdf`] |
@@ -42,7 +43,7 @@ pub use purlin_runner_direct::DirectRunner;
 pub use purlin_runner_threaded::ThreadedRunner;
 pub use purlin_sdk::*;
 pub use purlin_transforms as transforms;
-pub use purlin_transforms::io;
+pub use purlin_transforms::{io, streaming};
 
 /// The guides and the README: every Rust block in them is a test.
 #[cfg(doctest)]

@@ -42,7 +42,7 @@ impl PTransform<PCollection<Row>> for Counts {
 
     fn expand(self, rows: PCollection<Row>) -> Self::Out {
         let minutes = Duration::from_minutes;
-        rows.apply("Watermark", WithWatermark::of(|(time, _): &Row| at(time), "10 minutes").unwrap())
+        rows.apply("Watermark", WithWatermark::of(|(time, _): &Row| at(time), "10 minutes"))
             .map("Word", |(_, word)| (word, ()))
             .apply(
                 "Count",
