@@ -122,7 +122,7 @@ impl<T: Element> StreamWriter<T> {
     /// When the checkpoint location cannot be used.
     #[track_caller]
     pub fn declare(self) -> Result<StreamingQuery, PipelineError> {
-        let StreamWriter { result, sink, settings } = self;
+        let StreamWriter { result, sink, mut settings } = self;
         let pipeline = result.pipeline().clone();
         let cx = QueryContext::of(&pipeline);
         let mut at = Position::start();
@@ -130,6 +130,7 @@ impl<T: Element> StreamWriter<T> {
             Some(dir) => {
                 let (mut checkpoint, id) = Checkpoint::open(dir)?;
                 if let Some((position, state)) = checkpoint.resume(&settings)? {
+                    settings.policy = position.policy.unwrap_or(settings.policy);
                     at = position;
                     state.into_iter().for_each(|state| cx.script().go_on_from(state));
                 }
