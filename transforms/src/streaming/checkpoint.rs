@@ -47,6 +47,8 @@ pub(crate) struct EpochLog {
 struct Done {
     epoch: u64,
     next_watermark: Timestamp,
+    /// How far the pipeline's clock was.
+    clock: Timestamp,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -96,10 +98,11 @@ impl Checkpoint {
         &mut self,
         log: &EpochLog,
         next_watermark: Timestamp,
+        clock: Timestamp,
         state: &[u8],
     ) -> Result<(), PipelineError> {
         write_bytes(&self.path("state", log.epoch), state)?;
-        write(&self.path("commits", log.epoch), &Done { epoch: log.epoch, next_watermark })?;
+        write(&self.path("commits", log.epoch), &Done { epoch: log.epoch, next_watermark, clock })?;
         for (part, kept) in [("offsets", LOGS), ("commits", LOGS), ("state", STATES)] {
             if let Some(old) = log.epoch.checked_sub(kept) {
                 // What is not there is gone already.
@@ -130,16 +133,23 @@ impl Checkpoint {
         let Some(log) = read::<EpochLog>(&self.path("offsets", last))? else { return Ok(None) };
         let done = read::<Done>(&self.path("commits", last))?;
         let mut position = Position::start();
+        position.policy = Some(log.policy);
         if let Some(done) = done {
             position.next = last + 1;
             position.offsets = log.to;
             position.before = log.watermark;
             position.watermark = done.next_watermark;
+            position.clock = done.clock;
         } else {
             position.next = last;
             position.offsets = log.from.clone();
             position.before = log.late;
             position.watermark = log.watermark;
+            if let Some(before) = last.checked_sub(1)
+                && let Some(done) = read::<Done>(&self.path("commits", before))?
+            {
+                position.clock = done.clock;
+            }
             position.again = Some(log);
         }
         tracing::info!(

@@ -12,7 +12,7 @@ use purlin_sdk::{
 };
 
 use super::{
-    Epoch, Offset, QueryContext, StreamSink,
+    Epoch, Offset, QueryContext, StreamSink, WatermarkPolicy,
     checkpoint::{Checkpoint, EpochLog},
     feed::Feed,
     query::QueryShared,
@@ -46,6 +46,10 @@ pub(super) struct Position {
     pub(super) ran: bool,
     /// An epoch that was begun before a restart and not done.
     pub(super) again: Option<EpochLog>,
+    /// The policy that the query began with, when it goes on.
+    pub(super) policy: Option<WatermarkPolicy>,
+    /// How far the pipeline's clock was: it runs ahead of the query's, by what epochs let pass, and does not go back.
+    pub(super) clock: Timestamp,
     /// When the trigger before was.
     pub(super) last_trigger: Option<Timestamp>,
 }
@@ -59,6 +63,8 @@ impl Position {
             before: Timestamp::EPOCH,
             ran: false,
             again: None,
+            policy: None,
+            clock: Timestamp::MIN,
             last_trigger: None,
         }
     }
@@ -133,11 +139,12 @@ impl<T: Send + 'static> Driver<T> {
     /// Brings the pipeline's clock to the query's.
     pub(super) fn catch_up(&self) -> Timestamp {
         let script = self.cx.script();
-        let by = self.settings.clock.now() - script.clock().now();
+        let now = self.settings.clock.now().max(self.at.clock);
+        let by = now - script.clock().now();
         if by > Duration::ZERO {
             script.tell(LiveEvent::Clock(by));
         }
-        script.clock().now().max(self.settings.clock.now())
+        script.clock().now().max(now)
     }
 
     /// Waits until the pipeline has worked off all that it was told.

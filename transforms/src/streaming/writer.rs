@@ -125,7 +125,7 @@ impl<T: Element> StreamWriter<T> {
     /// that is wrong with the query is told then.
     #[track_caller]
     pub fn declare(self) -> StreamingQuery {
-        let StreamWriter { result, sink, settings } = self;
+        let StreamWriter { result, sink, mut settings } = self;
         let pipeline = result.pipeline().clone();
         let cx = QueryContext::of(&pipeline);
         let opened = settings.checkpoint.as_deref().map(|dir| Opened::at(dir, &settings)).transpose();
@@ -134,6 +134,8 @@ impl<T: Element> StreamWriter<T> {
             None
         });
         let Opened { checkpoint, id, at, state } = opened.unwrap_or_default();
+        // A query goes on by the policy that it began with.
+        settings.policy = at.policy.unwrap_or(settings.policy);
         state.into_iter().for_each(|state| cx.script().go_on_from(state));
         let query = QueryShared::new(
             id,

@@ -2,7 +2,7 @@
 
 use std::{sync::mpsc, time::Instant};
 
-use purlin_sdk::{Timestamp, live::LiveEvent};
+use purlin_sdk::{Clock, Timestamp, live::LiveEvent};
 
 use super::{Driver, Halt, Step1, feed_failed, report::Took};
 use crate::streaming::{Epoch, Offset, Phase, ReadUpTo, checkpoint::EpochLog, collect::gathered};
@@ -127,8 +127,9 @@ impl<T: Send + 'static> Driver<T> {
         let started = Instant::now();
         if self.checkpoint.is_some() {
             let state = self.state()?;
+            let clock = self.cx.script().clock().now();
             if let Some(checkpoint) = &mut self.checkpoint {
-                checkpoint.done(&log, next, &state)?;
+                checkpoint.done(&log, next, clock, &state)?;
             }
         }
         took.add("commitOffsets", started.elapsed());
