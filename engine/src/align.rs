@@ -1,6 +1,6 @@
 //! Keeping sources together in event time.
 //!
-//! Of the watermarks in a group the least one counts, without those of what has none yet, is idle or is over. A source's
+//! Of the watermarks in a group the least one counts, without those of what was read and has none, is idle or is over. A source's
 //! restrictions count each by itself, where the source is in the group; where a transform that assigns a watermark is, it
 //! counts by that, and all sources that it comes from wait. The one that has the least watermark is never ahead, so
 //! somebody can always go on.
@@ -109,7 +109,7 @@ impl Engine {
 
     /// Looks the groups' least watermarks up, where they are too old, or all.
     fn look_up_least(&mut self, all: bool) {
-        let (stages, plan) = (&self.stages, &self.plan);
+        let (stages, plan, in_flight) = (&self.stages, &self.plan, &self.in_flight);
         for group in &mut self.alignments.groups {
             let old = group.updated.is_none_or(|at| self.now - at >= group.interval);
             if !(old || all) {
@@ -118,7 +118,11 @@ impl Engine {
             let watermarks = group.members.iter().filter_map(|member| {
                 let progress = &stages[member.0].progress;
                 if is_source(&plan.stages[member.0]) {
-                    return progress.holds.min_after(Timestamp::MIN);
+                    // One that has not been read yet is waited for: it is about to be.
+                    let fresh = stages[member.0].queue.iter().any(|item| !item.begun)
+                        || in_flight.values().any(|bundle| bundle.stage == *member && bundle.fresh);
+                    let least = || progress.holds.min_after(Timestamp::MIN);
+                    return if fresh { Some(Timestamp::MIN) } else { least() };
                 }
                 let counts = !progress.is_idle() && progress.output() > Timestamp::MIN;
                 counts.then(|| progress.output())

@@ -26,6 +26,8 @@ struct Draft {
     views: ViewSnapshot,
     key_group: Option<usize>,
     keyed: Option<Box<dyn GroupState>>,
+    /// Whether it begins a restriction.
+    fresh: bool,
 }
 
 impl Engine {
@@ -251,6 +253,7 @@ impl Engine {
                 views,
                 key_group: Some(n),
                 keyed: Some(keyed),
+                fresh: false,
             });
         }
         None
@@ -323,6 +326,7 @@ impl Engine {
             return None;
         }
         let attempts = items.iter().map(|i| i.attempts).max().unwrap_or(0);
+        let fresh = most_items == 1 && items.iter().any(|item| !item.begun);
         let batches: Vec<_> = items.iter().map(Item::held).collect();
         let bytes: usize = items.iter().map(|i| i.bytes).sum();
         self.waiting_bytes -= bytes.min(self.waiting_bytes);
@@ -334,6 +338,7 @@ impl Engine {
             views: snapshot,
             key_group: None,
             keyed: None,
+            fresh,
         })
     }
 
@@ -364,7 +369,7 @@ impl Engine {
     fn start(&mut self, id: StageId, draft: Draft) -> Task {
         let plan = self.plan.clone();
         let stage = &plan.stages[id.0];
-        let Draft { input, batches, hold, attempts, views, key_group, keyed } = draft;
+        let Draft { input, batches, hold, attempts, views, key_group, keyed, fresh } = draft;
         let reached = self.reached(id);
         let mut effects = Effects::default();
         let mut shards_of = Vec::new();
@@ -420,6 +425,7 @@ impl Engine {
             },
             key_group,
             batches,
+            fresh,
             splitting: 0,
             draining: self.draining,
             watermark,
@@ -453,6 +459,7 @@ impl Draft {
             views: ViewSnapshot::default(),
             key_group: None,
             keyed: None,
+            fresh: false,
         }
     }
 }
