@@ -88,23 +88,24 @@ fn sources_of(plan: &Plan, stage: StageId) -> Vec<StageId> {
 }
 
 impl Engine {
-    /// The watermark above which restrictions of the source `id` get no bundle. The end of time when there is none.
-    pub(crate) fn limit(&mut self, id: StageId) -> Timestamp {
+    /// The watermark above which restrictions of the source `id` get no bundle, the end of time when there is no limit;
+    /// nothing when none gets one.
+    pub(crate) fn limit(&mut self, id: StageId) -> Option<Timestamp> {
         if self.draining || !self.alignments.bonds.contains_key(&id) {
-            return Timestamp::MAX;
+            return Some(Timestamp::MAX);
         }
         self.look_up_least(false);
         let bonds = self.alignments.bonds.get(&id).map_or(&[][..], Vec::as_slice);
         let mut limit = Timestamp::MAX;
         for Bond { group, drift, by } in bonds {
             let most = self.alignments.groups[*group].least + *drift;
-            limit = limit.min(match by {
-                None => most,
-                Some(stage) if self.stages[stage.0].progress.output() > most => Timestamp::MIN,
-                Some(_) => Timestamp::MAX,
-            });
+            match by {
+                None => limit = limit.min(most),
+                Some(stage) if self.stages[stage.0].progress.output() > most => return None,
+                Some(_) => {}
+            }
         }
-        limit
+        Some(limit)
     }
 
     /// Looks the groups' least watermarks up, where they are too old, or all.

@@ -207,8 +207,7 @@ impl Engine {
             }
             Root::KeyGroups(_) => self.draft_key_group(id),
             Root::Splittable => {
-                let limit = self.limit(id);
-                let draft = self.draft_elements(id, 1, limit);
+                let draft = self.limit(id).and_then(|limit| self.draft_elements(id, 1, limit));
                 if draft.is_none() && !self.stages[id.0].queue.is_empty() {
                     self.ahead.insert(id);
                 }
