@@ -28,6 +28,7 @@
 //! | files | [`io`] |
 //! | streaming queries: output modes, query triggers, checkpoints | [`streaming`] |
 //! | windows | [`window`] |
+//! | watermarks of collections | [`watermark`] |
 //! | state and timers of DoFns | [`state`] |
 //! | sources of one's own | [`sdf`] |
 //! | tests of pipelines and of DoFns | [`testing`] |
@@ -56,6 +57,8 @@ mod guides {
     mod first_source {}
     #[doc = include_str!("../docs/triggers-and-state.md")]
     mod triggers_and_state {}
+    #[doc = include_str!("../docs/watermarks.md")]
+    mod watermarks {}
     #[doc = include_str!("../docs/cookbook.md")]
     mod cookbook {}
     #[doc = include_str!("../docs/testing.md")]

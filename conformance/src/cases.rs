@@ -1,6 +1,7 @@
 //! The pipelines, by topic. Each is a function of a runner that runs it and asserts what must come out; those named
 //! after an entry (`b091_...`) are field reports: faults that people met in systems of this kind.
 
+pub mod alignment;
 pub mod async_dofn;
 pub mod basics;
 pub mod batches;
@@ -34,6 +35,7 @@ pub mod sources;
 pub mod splittable;
 pub mod splittable_windows;
 pub mod state;
+pub mod strategies;
 pub mod streams;
 pub mod support;
 pub mod timers;

@@ -290,6 +290,28 @@ macro_rules! conformance_cases {
                 a_combine_as_windowed_side_input,
                 b115_a_late_element_with_a_side_input,
             }
+            alignment {
+                a_fast_source_waits_for_a_slow_one,
+                partitions_wait_for_each_other,
+                b045_no_limit_when_all_are_idle,
+                b047_without_a_watermark_it_does_not_count,
+                the_alignment_of_a_strategy,
+            }
+            strategies {
+                b056_an_element_at_the_watermark_is_on_time,
+                b057_ticks_before_the_first_element,
+                b059_the_clock_is_not_the_watermark,
+                b061_a_tick_emits_what_is_new,
+                the_greatest_time_less_a_delay,
+                a_negative_delay,
+                the_least_of_the_partitions,
+                partitions_and_collections_that_are_idle,
+                punctuated_generators,
+                a_watermark_under_control,
+                one_watermark_of_several,
+                the_watermark_behind_a_grouping,
+                late_rows_as_dead_letters,
+            }
             idleness {
                 b034_all_inputs_idle,
                 b037_readers_without_partitions,

@@ -75,9 +75,14 @@ impl Engine {
         let plan = self.plan.clone();
         let stage = &plan.stages[bundle.stage.0];
         let Effects { outputs, keyed, shards, spare_tables, windows, residuals, finalizers, views } = effects;
+        // Elements come before the watermark that follows from them.
+        let most = match stage.assigns {
+            Some(_) => self.stages[bundle.stage.0].progress.output(),
+            None => Timestamp::MAX,
+        };
         for (edge, batch) in outputs {
             let edge = stage.edges[edge];
-            self.deliver(edge.to, batch, edge.spread);
+            self.deliver(edge.to, batch, edge.spread, most);
             touched.insert(edge.to);
         }
         for batch in keyed {

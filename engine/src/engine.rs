@@ -92,6 +92,8 @@ pub(crate) struct InFlight {
     pub(crate) key_group: Option<usize>,
     /// What each of the bundle's batches holds beside the bundle's least.
     pub(crate) batches: Vec<Held>,
+    /// Whether it is the first on its restriction.
+    pub(crate) fresh: bool,
     /// Threads that are splitting it.
     pub(crate) splitting: usize,
     /// Whether it began when the pipeline was being drained.
@@ -324,8 +326,8 @@ impl Engine {
             && self.stages.iter().all(StageState::is_idle)
     }
 
-    /// Adds elements to a stage.
-    pub(crate) fn deliver(&mut self, to: StageId, mut batch: AnyBatch, spread: bool) {
+    /// Adds elements to a stage, which hold its watermark at `most` at most.
+    pub(crate) fn deliver(&mut self, to: StageId, mut batch: AnyBatch, spread: bool, most: Timestamp) {
         if batch.is_empty() {
             return;
         }
@@ -347,7 +349,9 @@ impl Engine {
         let state = &mut self.stages[to.0];
         let waits = self.config.checkpoints && self.plan.stages[to.0].stable_input;
         for piece in pieces.into_iter().rev() {
-            let item = Item::elements(piece);
+            let mut item = Item::elements(piece);
+            item.time = item.time.min(most);
+            item.hold = item.hold.min(most);
             self.waiting_bytes += item.bytes;
             if waits {
                 state.progress.open(item.held());

@@ -26,6 +26,8 @@ struct Draft {
     views: ViewSnapshot,
     key_group: Option<usize>,
     keyed: Option<Box<dyn GroupState>>,
+    /// Whether it begins a restriction.
+    fresh: bool,
 }
 
 impl Engine {
@@ -218,8 +220,7 @@ impl Engine {
             }
             Root::KeyGroups(_) => self.draft_key_group(id),
             Root::Splittable => {
-                let limit = self.limit(id);
-                let draft = self.draft_elements(id, 1, limit);
+                let draft = self.limit(id).and_then(|limit| self.draft_elements(id, 1, limit));
                 if draft.is_none() && !self.stages[id.0].queue.is_empty() {
                     self.ahead.insert(id);
                 }
@@ -264,6 +265,7 @@ impl Engine {
                 views,
                 key_group: Some(n),
                 keyed: Some(keyed),
+                fresh: false,
             });
         }
         None
@@ -336,6 +338,7 @@ impl Engine {
             return None;
         }
         let attempts = items.iter().map(|i| i.attempts).max().unwrap_or(0);
+        let fresh = most_items == 1 && items.iter().any(|item| !item.begun);
         let batches: Vec<_> = items.iter().map(Item::held).collect();
         let bytes: usize = items.iter().map(|i| i.bytes).sum();
         self.waiting_bytes -= bytes.min(self.waiting_bytes);
@@ -347,6 +350,7 @@ impl Engine {
             views: snapshot,
             key_group: None,
             keyed: None,
+            fresh,
         })
     }
 
@@ -377,7 +381,7 @@ impl Engine {
     fn start(&mut self, id: StageId, draft: Draft) -> Task {
         let plan = self.plan.clone();
         let stage = &plan.stages[id.0];
-        let Draft { input, batches, hold, attempts, views, key_group, keyed } = draft;
+        let Draft { input, batches, hold, attempts, views, key_group, keyed, fresh } = draft;
         let reached = self.reached(id);
         let is_copied = self.cutting.is_requested;
         let mut effects = Effects::default();
@@ -444,6 +448,7 @@ impl Engine {
             },
             key_group,
             batches,
+            fresh,
             splitting: 0,
             draining: self.draining,
             watermark,
@@ -477,6 +482,7 @@ impl Draft {
             views: ViewSnapshot::default(),
             key_group: None,
             keyed: None,
+            fresh: false,
         }
     }
 }
