@@ -15,6 +15,7 @@ pub mod duplicates;
 pub mod errors;
 pub mod expiration;
 pub mod failure;
+pub mod fanout;
 pub mod finalizers;
 pub mod flatten;
 pub mod go_triggers;

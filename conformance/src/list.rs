@@ -66,6 +66,15 @@ macro_rules! conformance_cases {
                 b147_a_hot_key_is_batched,
                 remainders_are_on_time,
             }
+            fanout {
+                parts_are_as_many_as_asked_for,
+                a_hot_key_is_in_several_bundles [threads: 2],
+                b207_a_fanout_of_nothing,
+                late_and_closed_elements_are_counted,
+                timestamps_are_the_same,
+                nothing_is_combined_to_the_default,
+                sessions_across_parts,
+            }
             wait {
                 in_the_same_windows,
                 in_different_windows,
@@ -146,6 +155,7 @@ macro_rules! conformance_cases {
                 custom_window_types,
                 a_reshuffle_after_custom_windows,
                 window_sums,
+                merges_that_cannot_be,
             }
             errors {
                 b148_a_name_given_twice,

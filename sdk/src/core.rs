@@ -3,6 +3,7 @@
 mod co_group;
 mod combine;
 mod combine_with_context;
+mod fanout;
 mod flatten;
 mod group_by_key;
 mod partition;

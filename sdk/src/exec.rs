@@ -48,7 +48,9 @@ pub(crate) use async_par_do::{AsyncFactory, AsyncOptions, Reactor};
 pub(crate) use create::CreateFactory;
 pub(crate) use element_wise::{FilterFactory, FlatMapFactory, MapFactory};
 pub(crate) use fused::{FusedFactory, FusedStep, failing_step};
-pub(crate) use group::{CombineFold, Fold, GroupOp, KeyedCollector, ListFold};
+pub(crate) use group::{
+    CombineFold, FanoutOp, Fold, GroupOp, KeyedCollector, ListFold, Partial, PartialFold,
+};
 pub(crate) use outputs::SplitOutputs;
 pub(crate) use par_do::ParDoFactory;
 pub(crate) use partition::PartitionFactory;

@@ -4,7 +4,7 @@ use std::{any::Any, hash::BuildHasher};
 
 use foldhash::fast::FixedState;
 
-use super::key_law::KeyLaw;
+use super::{fanout::spread_groups, key_law::KeyLaw};
 use crate::{
     Element, Key, Step, Timestamp,
     batch::{BATCH_SIZE, Batch, ErasedBatch, Row},
@@ -65,13 +65,34 @@ pub fn key_group_of<K: Key>(key: &K, groups: usize) -> usize {
 pub(crate) struct KeyedCollector<K: Key, V: Element> {
     group: usize,
     groups: usize,
+    spread: Option<Spread>,
     law: KeyLaw<K>,
     buckets: Vec<Batch<(K, V)>>,
 }
 
+/// The elements of a key go in turn to so many key groups.
+#[derive(Clone, Copy)]
+struct Spread {
+    over: usize,
+    next: usize,
+}
+
+impl Spread {
+    fn next(&mut self) -> usize {
+        self.next = (self.next + 1) % self.over;
+        self.next
+    }
+}
+
 impl<K: Key, V: Element> KeyedCollector<K, V> {
     pub(crate) fn new(step: Step, group: usize) -> KeyedCollector<K, V> {
-        KeyedCollector { group, groups: 0, law: KeyLaw::new(step), buckets: Vec::new() }
+        KeyedCollector { group, groups: 0, spread: None, law: KeyLaw::new(step), buckets: Vec::new() }
+    }
+
+    /// One that does not keep keys together, but spreads each over `fanout` key groups.
+    pub(super) fn spread(step: Step, group: usize, fanout: usize) -> KeyedCollector<K, V> {
+        let spread = Some(Spread { over: fanout.max(1), next: 0 });
+        KeyedCollector { spread, ..KeyedCollector::new(step, group) }
     }
 }
 
@@ -82,7 +103,11 @@ pub(crate) fn key_groups(parallelism: usize) -> usize {
 
 impl<K: Key, V: Element> Kernel for KeyedCollector<K, V> {
     fn start(&mut self, down: &mut Downstream<'_>) -> KernelResult {
-        self.groups = key_groups(down.cx().env.parallelism);
+        let parallelism = down.cx().env.parallelism;
+        self.groups = match self.spread {
+            Some(spread) => spread_groups(parallelism, spread.over),
+            None => key_groups(parallelism),
+        };
         self.buckets.clear();
         self.buckets.resize_with(self.groups, Batch::default);
         Ok(())
@@ -96,7 +121,10 @@ impl<K: Key, V: Element> Kernel for KeyedCollector<K, V> {
         }
         let Batch { values, meta } = batch;
         for (i, (k, v)) in values.drain(..).enumerate() {
-            let key_group = key_group_of(&k, self.groups);
+            let mut key_group = key_group_of(&k, self.groups);
+            if let Some(spread) = &mut self.spread {
+                key_group = (key_group + spread.next()) % self.groups;
+            }
             let bucket = &mut self.buckets[key_group];
             bucket.push((k, v), Row::of(meta, i));
             if bucket.len() >= BATCH_SIZE {
