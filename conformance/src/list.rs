@@ -186,6 +186,7 @@ macro_rules! conformance_cases {
                 b171_without_retries_nothing_is_seen_of_a_failed_bundle,
                 b171_a_bundle_counts_once_however_often_it_is_tried [retries: 2],
                 retries_end [retries: 2],
+                retries_wait_longer_each_time [retries: 3],
                 only_retryable_errors_are_tried_again [retries: 2],
                 a_retried_restriction_counts_once [retries: 20],
                 b170_a_panic_in_a_split_ends_the_run [threads: 2],
@@ -267,6 +268,7 @@ macro_rules! conformance_cases {
                 a_timer_that_sets_itself_goes_on_after_the_end,
                 pending_timers_fire_in_order,
                 pending_timers_end,
+                the_last_timers_of_a_window,
                 b031_every_callback_of_a_bundle_is_called,
             }
             scripts {

@@ -212,8 +212,7 @@ impl Engine {
             BundleInput::Window { window, tables } => {
                 let closing =
                     Closing { window, hold: bundle.hold, tables, waiting: BTreeSet::new(), attempts };
-                self.stages[stage.0].closed.push_back(closing);
-                self.ready.insert(stage);
+                self.park_window(stage, closing, now + wait.into());
             }
             BundleInput::KeyGroup { batches } => {
                 let (Some(mut keyed), Some(n)) = (keyed, bundle.key_group) else { return };
@@ -227,11 +226,8 @@ impl Engine {
                 });
                 state.key_groups[n].waiting.splice(0..0, items);
                 self.return_key_group(stage, n, keyed);
-                let state = &mut self.stages[stage.0];
-                state.key_groups[n].attempts = attempts;
-                // Its bundle is owed also when it was for a time that had come.
-                state.ready_groups.insert(n);
-                self.ready.insert(stage);
+                self.stages[stage.0].key_groups[n].attempts = attempts;
+                self.rest(stage, n, now + wait.into());
             }
         }
     }

@@ -20,7 +20,7 @@ use crate::{
     chooser::Chooser,
     plan::Root,
     progress::{Network, Progress, propagate},
-    state::{Item, KeyGroup, StageState},
+    state::{Closing, Item, KeyGroup, StageState},
     test_stream::Streams,
 };
 
@@ -301,6 +301,19 @@ impl Engine {
         self.wakes.insert((at, stage));
     }
 
+    /// Sets a window aside until processing time reaches `at`. It goes on holding the watermark.
+    pub(crate) fn park_window(&mut self, stage: StageId, closing: Closing, at: Timestamp) {
+        self.stages[stage.0].parked_windows.insert((at, self.next_parked), closing);
+        self.next_parked += 1;
+        self.wakes.insert((at, stage));
+    }
+
+    /// Lets a key group rest until processing time reaches `at`, whatever comes for it meanwhile.
+    pub(crate) fn rest(&mut self, stage: StageId, key_group: usize, at: Timestamp) {
+        self.stages[stage.0].resting_groups.insert(key_group, at);
+        self.clock_wakes.insert((at, stage, key_group));
+    }
+
     /// Makes parked work ready that is due at `now`.
     pub(crate) fn unpark(&mut self, now: Timestamp) {
         self.now = self.now.max(now);
@@ -314,6 +327,10 @@ impl Engine {
             let state = &mut self.stages[stage.0];
             while let Some(entry) = state.parked.first_entry().filter(|e| e.key().0 <= now) {
                 state.queue.push_back(entry.remove());
+                self.ready.insert(stage);
+            }
+            while let Some(entry) = state.parked_windows.first_entry().filter(|e| e.key().0 <= now) {
+                state.closed.push_back(entry.remove());
                 self.ready.insert(stage);
             }
         }

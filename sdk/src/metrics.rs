@@ -9,8 +9,12 @@ mod result;
 pub use bundle::{BundleMetrics, Counter, Distribution, Gauge};
 pub use result::{DistributionValue, GaugeValue, MetricValue, Metrics, MetricsSnapshot};
 
-/// Counts elements that came too late for their window, on each grouping.
+/// Counts elements that came too late for their window and were dropped, on each grouping and keyed DoFn.
 pub const DROPPED_DUE_TO_LATENESS: &str = "dropped_due_to_lateness";
+
+/// Counts elements that came too late and were not dropped, but came out where the pipeline asked for them: at the late
+/// output of a [`GroupByKey`](crate::GroupByKey::with_late_data) or [`KeyedParDo`](crate::KeyedParDo::late_data).
+pub const LATE_DATA_OUTPUT: &str = "late_data_output";
 
 /// Counts elements for a window that its trigger had closed, on each grouping.
 pub const DROPPED_DUE_TO_CLOSED_WINDOW: &str = "dropped_due_to_closed_window";

@@ -9,7 +9,7 @@ use purlin_derive::KeyedState;
 use purlin_sdk::{
     BundleContext, BundleEmitter, Duration, Element, Emitter, ErrorKind, Key, KeyedDoFn, Phase, Pipeline,
     ProcessContext, Result, SetupContext, Tag, TimerContext, Timestamp, View,
-    metrics::DROPPED_DUE_TO_LATENESS,
+    metrics::{DROPPED_DUE_TO_LATENESS, LATE_DATA_OUTPUT},
     state::{Bag, KeyedState as _, Map, Timer, TimerFamily, Value},
     testing::KeyedTester,
     window::Window,
@@ -174,7 +174,7 @@ fn windows_are_apart_and_expire() {
     gather.window(ten(0)).at(at(9)).process(key("a"), 6).unwrap();
     gather.window(ten(1)).at(at(12)).process(key("a"), 8).unwrap();
     assert_eq!((gather.tagged(LATE), gather.states()), (vec![(key("a"), 6)], 1));
-    assert_eq!(gather.counter(DROPPED_DUE_TO_LATENESS), 0);
+    assert_eq!((gather.counter(DROPPED_DUE_TO_LATENESS), gather.counter(LATE_DATA_OUTPUT)), (0, 1));
     gather.finish().unwrap();
     assert_eq!(gather.states(), 0);
 }

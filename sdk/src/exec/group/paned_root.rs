@@ -14,7 +14,7 @@ use crate::{
     batch::{Batch, ErasedBatch, Meta, Row, WindowSet},
     coder_slot::CoderSlot,
     exec::{BundleInput, Downstream, Kernel, KernelResult, Port},
-    metrics::{DROPPED_DUE_TO_CLOSED_WINDOW, DROPPED_DUE_TO_LATENESS},
+    metrics::{DROPPED_DUE_TO_CLOSED_WINDOW, DROPPED_DUE_TO_LATENESS, LATE_DATA_OUTPUT},
     window::{
         AccumulationMode, ClosingBehavior, MergedWindow, OnTimeBehavior, PaneInfo, PaneTiming,
         TimestampCombiner, Window, WindowingStrategy,
@@ -38,6 +38,8 @@ pub(super) struct PanedRoot<K: Key, F: Fold> {
 struct Dropped {
     late: i64,
     closed: i64,
+    /// Came out at the late output instead.
+    rescued: i64,
 }
 
 impl<K: Key, F: Fold> PanedRoot<K, F> {
@@ -80,12 +82,15 @@ impl<K: Key, F: Fold> PanedRoot<K, F> {
                 let pair = if n + 1 == windows.len() { rest.take() } else { rest.clone() };
                 let Some((key, value)) = pair else { break };
                 if window.is_expired(self.strategy.allowed_lateness, marks.input) {
-                    dropped.late += self.fold.weight(&value) as i64;
-                    if let Some(late) = &mut self.late {
-                        late.batch.push((key, value), Row { window: Some(window), ..row });
-                        late.flush_full(down)?;
-                        down.cx().phase(Phase::AddInput);
-                    }
+                    let weight = self.fold.weight(&value) as i64;
+                    let Some(late) = &mut self.late else {
+                        dropped.late += weight;
+                        continue;
+                    };
+                    dropped.rescued += weight;
+                    late.batch.push((key, value), Row { window: Some(window), ..row });
+                    late.flush_full(down)?;
+                    down.cx().phase(Phase::AddInput);
                     continue;
                 }
                 let panes = &mut state.touch(&key, atomic).panes;
@@ -309,9 +314,11 @@ impl<K: Key, F: Fold> PanedRoot<K, F> {
             self.fire(&key, &mut keyed.panes, &marks, down)?;
             state.put_down(&key, &self.strategy, &self.machine, marks.input, marks.now);
         }
-        for (n, name) in
-            [(dropped.late, DROPPED_DUE_TO_LATENESS), (dropped.closed, DROPPED_DUE_TO_CLOSED_WINDOW)]
-        {
+        for (n, name) in [
+            (dropped.late, DROPPED_DUE_TO_LATENESS),
+            (dropped.closed, DROPPED_DUE_TO_CLOSED_WINDOW),
+            (dropped.rescued, LATE_DATA_OUTPUT),
+        ] {
             if n > 0 {
                 cx.metrics().counter(&self.step, name).inc(n);
             }
