@@ -39,6 +39,7 @@ pub mod support;
 pub mod timers;
 pub mod triggered_sides;
 pub mod triggers;
+pub mod value_kinds;
 pub mod views;
 pub mod wait;
 pub mod watch;

@@ -75,6 +75,12 @@ macro_rules! conformance_cases {
                 nothing_is_combined_to_the_default,
                 sessions_across_parts,
             }
+            value_kinds {
+                elements_are_inserted,
+                kinds_go_along,
+                kinds_in_keyed_and_async_dofns,
+                kinds_beside_other_elements,
+            }
             wait {
                 in_the_same_windows,
                 in_different_windows,
@@ -241,6 +247,8 @@ macro_rules! conformance_cases {
                 metrics_of_bundles,
                 metrics_of_timers,
                 attempted_and_committed [retries: 2],
+                elements_are_counted,
+                string_sets_and_tries [retries: 2],
             }
             no_trace {
                 plain_windows [retries: 4],

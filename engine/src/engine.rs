@@ -11,13 +11,13 @@ use purlin_sdk::{
     batch::{AnyBatch, Batch, Meta},
     exec::{BundleControl, BundleInput, RunEnv, StageInstance},
     graph::Graph,
-    metrics::MetricsSnapshot,
     window::Window,
 };
 
 use crate::{
     BundleId, EngineConfig, Plan, StageId, Task, Teardown,
     chooser::Chooser,
+    metrics::RunMetrics,
     plan::Root,
     progress::{Network, Progress, propagate},
     state::{Closing, Item, KeyGroup, StageState},
@@ -44,7 +44,7 @@ pub struct Engine {
     pub(crate) in_flight: HashMap<BundleId, InFlight>,
     /// Bundles that are committed while another thread still splits them: they hold the watermark until it is done.
     pub(crate) lingering: HashMap<BundleId, InFlight>,
-    pub(crate) metrics: MetricsSnapshot,
+    pub(crate) metrics: RunMetrics,
     pub(crate) streams: Streams,
     pub(crate) failure: Option<PipelineError>,
     pub(crate) cancelled: bool,
@@ -135,8 +135,10 @@ impl Engine {
             }
         }
         let all: BTreeSet<StageId> = (0..stages.len()).map(StageId).collect();
+        let plan = Arc::new(plan);
         let mut engine = Engine {
-            plan: Arc::new(plan),
+            metrics: RunMetrics::new(plan.clone()),
+            plan,
             env: Arc::new(env),
             chooser: Chooser::new(&config),
             config,
@@ -148,7 +150,6 @@ impl Engine {
             now: Timestamp::MIN,
             in_flight: HashMap::new(),
             lingering: HashMap::new(),
-            metrics: MetricsSnapshot::default(),
             streams,
             failure: None,
             cancelled: false,
@@ -182,7 +183,7 @@ impl Engine {
     }
 
     /// What was counted so far.
-    pub fn metrics(&self) -> &MetricsSnapshot {
+    pub fn metrics(&self) -> &RunMetrics {
         &self.metrics
     }
 

@@ -18,6 +18,7 @@ mod config;
 mod engine;
 mod issue;
 mod key_groups;
+mod metrics;
 mod plan;
 mod progress;
 mod side;
@@ -30,6 +31,7 @@ mod windows;
 
 pub use config::EngineConfig;
 pub use engine::{Engine, Next};
+pub use metrics::RunMetrics;
 pub use plan::{Plan, StageId};
 pub use split::SplitCandidate;
 pub use task::{BundleId, Finished, Task, Teardown};

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use purlin_engine::{Engine, EngineConfig, Next};
+use purlin_engine::{Engine, EngineConfig, Next, RunMetrics};
 use purlin_sdk::{
     ClockRef, ManualClock, PipelineError, RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState,
     Runner, SystemClock, Timestamp,
@@ -141,7 +141,7 @@ struct Signal {
     at_work: Mutex<Option<Arc<BundleControl>>>,
     woken: Mutex<bool>,
     condvar: Condvar,
-    metrics: Mutex<MetricsSnapshot>,
+    metrics: Mutex<Option<RunMetrics>>,
 }
 
 impl RunControl for Signal {
@@ -152,7 +152,8 @@ impl RunControl for Signal {
     }
 
     fn metrics(&self) -> MetricsSnapshot {
-        self.metrics.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let metrics = self.metrics.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        metrics.map(|metrics| metrics.snapshot()).unwrap_or_default()
     }
 }
 
@@ -208,7 +209,7 @@ impl Run {
                         finalizer.run(self.clock.now());
                     }
                     *self.signal.metrics.lock().unwrap_or_else(PoisonError::into_inner) =
-                        self.engine.metrics().clone();
+                        Some(self.engine.metrics().clone());
                 }
                 Next::Wait(until) => self.wait(until),
                 Next::Over => break,
@@ -216,7 +217,7 @@ impl Run {
         }
         let mut result = match self.engine.failure() {
             Some(error) => Err(error.clone()),
-            None => Ok(RunOutcome { state: self.state(), metrics: self.engine.metrics().clone() }),
+            None => Ok(RunOutcome { state: self.state(), metrics: self.engine.metrics().snapshot() }),
         };
         for teardown in self.engine.shut_down() {
             let done = teardown.run();

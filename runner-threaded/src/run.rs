@@ -120,7 +120,7 @@ fn result_of(engine: &Engine) -> RunResult {
     } else {
         RunState::Done
     };
-    Ok(RunOutcome { state, metrics: engine.metrics().clone() })
+    Ok(RunOutcome { state, metrics: engine.metrics().snapshot() })
 }
 
 impl RunControl for Run {
@@ -138,6 +138,6 @@ impl RunControl for Run {
     }
 
     fn metrics(&self) -> MetricsSnapshot {
-        self.lock().metrics().clone()
+        self.lock().metrics().snapshot()
     }
 }

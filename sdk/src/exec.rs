@@ -32,7 +32,7 @@ mod terminal;
 pub(crate) mod view;
 mod window_into;
 
-pub use bundle::{BundleCx, Checks, RunEnv, SdfLimits};
+pub use bundle::{BundleCx, BundleDone, Checks, RunEnv, SdfLimits};
 pub use control::{BundleControl, SplitOutcome, SplitPoint};
 pub use downstream::Downstream;
 pub use effects::{Effects, Finalizer, KeyedBatch, Residual, WindowReport};

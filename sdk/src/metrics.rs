@@ -1,13 +1,29 @@
-//! Counters, distributions and gauges of user code, and what a run made of them.
+//! Counters, distributions, gauges, string sets and bounded tries of user code, how many elements went through each
+//! transform, and what a run made of them.
 //!
 //! A metric is named by the transform's path and its own name. Updates of a bundle are added when it commits; those of
 //! bundles that failed count as attempted only.
 
+mod bounded_trie;
 mod bundle;
+mod elements;
 mod result;
+mod string_set;
 
-pub use bundle::{BundleMetrics, Counter, Distribution, Gauge};
+pub use bounded_trie::BoundedTrieValue;
+pub use bundle::{BoundedTrie, BundleMetrics, Counter, Distribution, Gauge, StringSet};
+pub use elements::ElementCounts;
 pub use result::{DistributionValue, GaugeValue, MetricValue, Metrics, MetricsSnapshot};
+pub use string_set::StringSetValue;
+
+pub(crate) use elements::BundleCounts;
+
+/// Counts elements that went into a transform, for every transform without being asked for. Those of a bundle that is
+/// tried again are committed once.
+pub const ELEMENTS_IN: &str = "elements_in";
+
+/// Counts elements that came out of a transform, at all of its outputs together.
+pub const ELEMENTS_OUT: &str = "elements_out";
 
 /// Counts elements that came too late for their window and were dropped, on each grouping and keyed DoFn.
 pub const DROPPED_DUE_TO_LATENESS: &str = "dropped_due_to_lateness";

@@ -28,6 +28,12 @@ pub trait GroupState: Send {
     }
 }
 
+impl std::fmt::Debug for dyn GroupState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "state of a key group: {:?}", self.report())
+    }
+}
+
 /// What the engine must know of a key group's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyedReport {

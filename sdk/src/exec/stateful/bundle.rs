@@ -80,7 +80,7 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
             let n = store.open(&key, window);
             if *time_sorted {
                 let turn = Turn::of(row.time(), window, lateness, rules.next());
-                store.enqueue(turn, Waiting { slot: n, value, pane: row.pane() });
+                store.enqueue(turn, Waiting { slot: n, value, firing: row.firing() });
                 continue;
             }
             let Some(slot) = store.slots.get_mut(n) else { continue };
@@ -126,11 +126,11 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
 
     fn waiting_element(&mut self, down: &mut Downstream<'_>) -> KernelResult {
         let Bundle { root, store, rules, .. } = self;
-        let Some((timestamp, Waiting { slot: n, value, pane })) = store.dequeue() else { return Ok(()) };
+        let Some((timestamp, Waiting { slot: n, value, firing })) = store.dequeue() else { return Ok(()) };
         let Some(Slot { key, window, state, .. }) = store.slots.get_mut(n) else { return Ok(()) };
         let StatefulRoot { step, dofn, views, out, tags, .. } = &mut **root;
         down.cx().phase(Phase::Process);
-        let meta = Meta::constant(timestamp, WindowSet::One(window.clone()), pane);
+        let meta = Meta::constant(timestamp, WindowSet::One(window.clone()), firing);
         let row = Row::of(&meta, 0);
         let scope = StepScope { cx: down.cx(), step, views };
         let pcx = ProcessContext::keyed(scope, row, rules);
