@@ -154,6 +154,7 @@ macro_rules! conformance_cases {
                 b177_the_cost_of_an_element_is_flat,
                 b144_floats_by_their_bits,
                 b204_reads_bounded_by_time_end,
+                b204_a_poll_that_blocks,
             }
             custom_windows {
                 merging_custom_windows,
@@ -425,6 +426,7 @@ macro_rules! conformance_cases {
                 windows_are_ready_at_their_first_pane,
                 late_data_reach_late_readers,
                 a_side_input_that_is_never_ready_is_refused,
+                b136_a_stateful_dofn_waits_for_its_side_input,
             }
             triggers {
                 b105_the_rest_comes_out_at_expiry,

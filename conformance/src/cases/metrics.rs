@@ -195,9 +195,9 @@ impl DoFn for Odd {
     type Output = i64;
     fn process(&mut self, n: i64, _: &ProcessContext<'_>, out: &mut Emitter<'_, i64>) -> Result {
         if n % 2 == 0 {
-            out.emit(n)
+            out.emit(n);
         } else {
-            out.emit_to(Tag::<i64>::new("odd"), n)
+            out.emit_to(Tag::<i64>::new("odd"), n);
         }
         Ok(())
     }

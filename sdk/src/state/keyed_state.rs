@@ -18,8 +18,14 @@ pub trait KeyedState: Sized + Send + 'static {
     /// What a key has before its first element.
     fn initial() -> Self;
 
-    /// A copy, for a bundle that may fail.
-    fn copy(&self) -> Self;
+    /// A bundle begins that may have to be undone. Each cell and timer remembers what it changes.
+    fn begin(&mut self);
+
+    /// The bundle failed: everything is as it was when it began.
+    fn undo(&mut self);
+
+    /// The bundle is done.
+    fn keep(&mut self);
 
     /// Whether nothing is in it, so that it need not be kept.
     fn is_initial(&self) -> bool;
@@ -43,7 +49,11 @@ impl KeyedState for () {
 
     fn initial() {}
 
-    fn copy(&self) {}
+    fn begin(&mut self) {}
+
+    fn undo(&mut self) {}
+
+    fn keep(&mut self) {}
 
     fn is_initial(&self) -> bool {
         true
