@@ -11,7 +11,6 @@ use purlin_sdk::{
     batch::{AnyBatch, Batch, Meta},
     exec::{BundleControl, BundleInput, RunEnv, StageInstance, key_groups},
     graph::Graph,
-    metrics::MetricsSnapshot,
     watermark::ControlPoint,
     window::Window,
 };
@@ -22,9 +21,10 @@ use crate::{
     checkpoint::Cutting,
     chooser::Chooser,
     live::Live,
+    metrics::RunMetrics,
     plan::Root,
     progress::{Held, Network, Progress, Rule, propagate},
-    state::{Item, KeyGroup, StageState},
+    state::{Closing, Item, KeyGroup, StageState},
     test_stream::Streams,
 };
 
@@ -53,7 +53,7 @@ pub struct Engine {
     pub(crate) in_flight: HashMap<BundleId, InFlight>,
     /// Bundles that are committed while another thread still splits them: they hold the watermark until it is done.
     pub(crate) lingering: HashMap<BundleId, InFlight>,
-    pub(crate) metrics: MetricsSnapshot,
+    pub(crate) metrics: RunMetrics,
     pub(crate) streams: Streams,
     pub(crate) live: Option<Live>,
     /// Commits whose finalizers have not all run. Counted where somebody waits for all that was told to be worked off.
@@ -154,8 +154,10 @@ impl Engine {
         let stages = plan.stages.iter().map(|s| StageState::new(s.feeds.len())).collect();
         let controlled = plan.stages.iter().enumerate().filter(|(_, s)| matches!(s.assigns, Some(Some(_))));
         let controlled = controlled.map(|(i, _)| StageId(i)).collect();
+        let plan = Arc::new(plan);
         Ok(Engine {
-            plan: Arc::new(plan),
+            metrics: RunMetrics::new(plan.clone()),
+            plan,
             env: Arc::new(env),
             chooser: Chooser::new(&config),
             config,
@@ -170,7 +172,6 @@ impl Engine {
             now: Timestamp::MIN,
             in_flight: HashMap::new(),
             lingering: HashMap::new(),
-            metrics: MetricsSnapshot::default(),
             streams,
             live,
             finalizing: 0,
@@ -240,7 +241,7 @@ impl Engine {
     }
 
     /// What was counted so far.
-    pub fn metrics(&self) -> &MetricsSnapshot {
+    pub fn metrics(&self) -> &RunMetrics {
         &self.metrics
     }
 
@@ -372,6 +373,19 @@ impl Engine {
         self.wakes.insert((at, stage));
     }
 
+    /// Sets a window aside until processing time reaches `at`. It goes on holding the watermark.
+    pub(crate) fn park_window(&mut self, stage: StageId, closing: Closing, at: Timestamp) {
+        self.stages[stage.0].parked_windows.insert((at, self.next_parked), closing);
+        self.next_parked += 1;
+        self.wakes.insert((at, stage));
+    }
+
+    /// Lets a key group rest until processing time reaches `at`, whatever comes for it meanwhile.
+    pub(crate) fn rest(&mut self, stage: StageId, key_group: usize, at: Timestamp) {
+        self.stages[stage.0].resting_groups.insert(key_group, at);
+        self.clock_wakes.insert((at, stage, key_group));
+    }
+
     /// Makes ready what waits for processing time to come to `now`: parked work, key groups and generators with
     /// timers, and sources that were ahead of others.
     pub(crate) fn advance_clock(&mut self, now: Timestamp) {
@@ -389,6 +403,10 @@ impl Engine {
             let state = &mut self.stages[stage.0];
             while let Some(entry) = state.parked.first_entry().filter(|e| e.key().0 <= now) {
                 state.queue.push_back(entry.remove());
+                self.ready.insert(stage);
+            }
+            while let Some(entry) = state.parked_windows.first_entry().filter(|e| e.key().0 <= now) {
+                state.closed.push_back(entry.remove());
                 self.ready.insert(stage);
             }
         }

@@ -235,6 +235,12 @@ impl Engine {
     fn draft_key_group(&mut self, id: StageId) -> Option<Draft> {
         while let Some(n) = self.pick_key_group(id) {
             let reached = self.reached(id);
+            let resting = &mut self.stages[id.0].resting_groups;
+            if resting.get(&n).is_some_and(|until| *until > reached.now) {
+                continue;
+            }
+            // Its bundle is owed also when it was for a time that had come.
+            let owed = resting.remove(&n).is_some();
             let group = &mut self.stages[id.0].key_groups[n];
             let waiting = std::mem::take(&mut group.waiting);
             let mut views = ViewSnapshot::default();
@@ -244,7 +250,7 @@ impl Engine {
                 waiting.into_iter().filter_map(|item| self.take_ready(id, item, &mut views)).collect()
             };
             let group = &mut self.stages[id.0].key_groups[n];
-            if items.is_empty() && !group.is_due(reached) {
+            if items.is_empty() && !owed && !group.is_due(reached) {
                 continue;
             }
             let Some(keyed) = group.state.take() else { continue };

@@ -22,6 +22,7 @@ mod engine;
 mod issue;
 mod key_groups;
 mod live;
+mod metrics;
 mod plan;
 mod progress;
 mod side;
@@ -38,6 +39,7 @@ pub use checkpoint::{
 };
 pub use config::EngineConfig;
 pub use engine::{Engine, Next};
+pub use metrics::RunMetrics;
 pub use plan::{Plan, StageId};
 pub use split::SplitCandidate;
 pub use task::{BundleId, Finished, Task, Teardown};

@@ -90,7 +90,7 @@ impl Engine {
         let gone = waiting.partition(&mut |_, i| rest[i] == Readiness::Waiting);
         late += gone.len();
         if late > 0 {
-            self.metrics.committed.count(stage.step.path(), DROPPED_DUE_TO_LATENESS, late as i64);
+            self.metrics.named.committed.count(stage.step.path(), DROPPED_DUE_TO_LATENESS, late as i64);
         }
         let state = &mut self.stages[id.0];
         let mut ready = None;

@@ -169,7 +169,7 @@ fn result_of(engine: &Engine) -> RunResult {
     } else {
         RunState::Done
     };
-    Ok(RunOutcome { state, metrics: engine.metrics().clone() })
+    Ok(RunOutcome { state, metrics: engine.metrics().snapshot() })
 }
 
 impl RunControl for Run {
@@ -188,7 +188,7 @@ impl RunControl for Run {
     }
 
     fn metrics(&self) -> MetricsSnapshot {
-        self.lock().metrics().clone()
+        self.lock().metrics().snapshot()
     }
 
     fn stall_report(&self) -> StallReport {

@@ -118,7 +118,7 @@ impl Engine {
             key_groups: self.key_groups as u32,
             now: self.now,
             draining: self.draining,
-            metrics: self.metrics.clone(),
+            metrics: self.metrics.snapshot(),
             streams: self.streams.position(),
             live: self.live.as_ref().map(Live::watermark),
             stages: stages.collect(),
@@ -231,7 +231,9 @@ impl Engine {
         let state = &self.stages[id.0];
         // One that still waits for bundles at work need not any more: these count as not started, and see the watermark
         // that has passed it when they do.
-        for Closing { window, hold, tables, attempts, .. } in state.closed.iter().chain(&state.closing) {
+        for Closing { window, hold, tables, attempts, .. } in
+            state.closed.iter().chain(&state.closing).chain(state.parked_windows.values())
+        {
             add(window, *hold, *attempts, tables)?;
         }
         Ok(out)
