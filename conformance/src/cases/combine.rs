@@ -170,13 +170,13 @@ pub fn b138_defaults_in_windows_are_refused(r: &dyn Runner) {
         let pc = p.create("Values", [1_i64]).window_into("Windows", FixedWindows::of(secs(10)));
         pc.combine_globally("TheCount", Count);
     });
-    assert_says(&text, &["`TheCount/Combine`", "FixedWindows", ".without_defaults()"]);
+    assert_says(&text, &["`TheCount`", "FixedWindows", ".without_defaults()"]);
     let text = build_errors(|p| {
         p.apply("Stream", TestStream::new().element(1_i64))
             .window_into("Windows", FixedWindows::of(secs(10)))
             .apply("TheTop", Combine::globally(Top(3)));
     });
-    assert_says(&text, &["`TheTop/Combine`", ".without_defaults()"]);
+    assert_says(&text, &["`TheTop`", ".without_defaults()"]);
 
     let counts = collect(r, |p| {
         p.create_timestamped("Values", [(1_i64, at(1)), (2, at(25))])
