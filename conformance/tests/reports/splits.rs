@@ -101,6 +101,7 @@ fn b031_splits_leave_a_bundle_of_timers_alone() {
             Next::Task(task) if !began && format!("{task:?}").contains("`Timers`") => waiting.push(task),
             Next::Task(task) => shared.finish(*task, &clock),
             Next::Wait(_) => shared.finish(*source.take().expect("it waits for nothing"), &clock),
+            Next::Idle => unreachable!("nothing is live here"),
             Next::Over => break,
         }
     }
