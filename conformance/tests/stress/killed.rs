@@ -127,6 +127,7 @@ impl Process {
                     self.snapshot();
                 }
                 Next::Wait(until) => self.clock.set(until.unwrap()),
+                Next::Idle => unreachable!("nothing is live here"),
                 Next::Over => {
                     assert!(self.engine.failure().is_none(), "{:?}", self.engine.failure());
                     if self.snapshot() {
@@ -143,7 +144,7 @@ pub(super) fn results_of_killed_engine(draw: Draw, seed: u64, parallelism: usize
     let Ran { drawn, graph } = built(draw, seed);
     let mut process = Process::start(graph, seed, parallelism);
     process.run();
-    let dropped = process.engine.metrics().committed.counter_total(DROPPED_DUE_TO_LATENESS);
+    let dropped = process.engine.metrics().snapshot().committed.counter_total(DROPPED_DUE_TO_LATENESS);
     process.engine.shut_down().into_iter().for_each(|teardown| teardown.run().unwrap());
     (results(&drawn, dropped), process.kills, process.amidst)
 }
