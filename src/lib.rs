@@ -67,4 +67,6 @@ mod guides {
     mod semantics {}
     #[doc = include_str!("../docs/runners.md")]
     mod runners {}
+    #[doc = include_str!("../docs/streaming-queries.md")]
+    mod streaming_queries {}
 }
