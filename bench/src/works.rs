@@ -1,8 +1,9 @@
-//! The table of works. To add a system, add its line: `System::new("name", function).targets(&[(1, 1.2)])`.
+//! The table of works. To add a system, add its line: `System::new("name", function).held(&[vs("hand", &[(1, 1.2)])])`.
+//!
+//! The targets are bounds that Purlin is held to, on one thread and on two.
 
-use crate::hand::{w1, w2, w3};
-use crate::purlin;
-use crate::{Input, System, Work};
+use crate::hand::{w1, w2, w2x, w3};
+use crate::{Against, Comparison, Input, System, Work, purlin, vs, within};
 
 /// Keys of the works in which ten events fold into one result.
 const FEW: u64 = 10_000;
@@ -13,8 +14,16 @@ const MANY: u64 = 1_000_000;
 /// Numbers of threads on which there is something to exchange or merge.
 const SEVERAL: &[usize] = &[2, 4, 8, 16];
 
-/// What the design must reach before anything is built on it, on one thread and on two.
-const TWICE: &[(usize, f64)] = &[(1, 2.0), (2, 2.0)];
+/// One thread.
+const ONE: &[usize] = &[1];
+
+/// A bound on one thread and on two.
+const fn both<const RATIO: u32>() -> &'static [(usize, f64)] {
+    const { &[(1, RATIO as f64 / 100.0), (2, RATIO as f64 / 100.0)] }
+}
+
+/// What the direct runner, which checks everything, is held to.
+const TWENTY: &[Comparison] = &[vs("purlin", &[(1, 20.0)])];
 
 /// All works.
 pub const WORKS: &[Work] = &[
@@ -26,8 +35,12 @@ pub const WORKS: &[Work] = &[
         quick: 2_000_000,
         systems: &[
             System::new("hand", w1::counted),
-            System::new("purlin", purlin::w1::counted).targets(TWICE),
-            System::new("hand-naive", w1::naive).only_on(&[1]),
+            System::new("purlin", purlin::w1::counted)
+                .held(&[vs("hand", both::<130>()), vs("renoir", &[(1, 0.75)])]),
+            System::peer("renoir"),
+            System::peer("timely"),
+            System::peer("ironbeam"),
+            System::new("hand-naive", w1::naive).only_on(ONE),
         ],
     },
     Work {
@@ -38,8 +51,20 @@ pub const WORKS: &[Work] = &[
         quick: 500_000,
         systems: &[
             System::new("hand", w2::constant_times),
-            System::new("purlin-fused", purlin::w2::fused).targets(TWICE),
-            System::new("purlin", purlin::w2::plain).targets(TWICE),
+            System::new("purlin-fused", purlin::w2::fused).held(&[
+                vs("hand", &[(1, 1.2)]),
+                vs("renoir", &[(1, 1.15)]),
+                within(Against::OneThread, &[(2, 1.15)]),
+                within(Against::OneThreadWall, &[(2, 0.6)]),
+            ]),
+            System::new("purlin", purlin::w2::plain).held(&[
+                vs("hand", &[(1, 1.5)]),
+                within(Against::OneThread, &[(2, 1.15)]),
+                within(Against::OneThreadWall, &[(2, 0.6)]),
+            ]),
+            System::peer("renoir"),
+            System::peer("timely"),
+            System::peer("ironbeam"),
             System::new("hand-unstored", w2::unstored),
         ],
     },
@@ -51,8 +76,28 @@ pub const WORKS: &[Work] = &[
         quick: 500_000,
         systems: &[
             System::new("hand", w2::own_times),
-            System::new("purlin-fused", purlin::w2::fused_own_times).targets(TWICE),
-            System::new("purlin", purlin::w2::plain_own_times).targets(TWICE),
+            System::new("purlin-fused", purlin::w2::fused_own_times)
+                .held(&[vs("hand", &[(1, 1.5)]), within(Against::OneThread, &[(2, 1.15)])]),
+            System::new("purlin", purlin::w2::plain_own_times)
+                .held(&[vs("hand", &[(1, 2.0)]), within(Against::OneThread, &[(2, 1.15)])]),
+        ],
+    },
+    Work {
+        name: "W2x",
+        title: "map, filter, an exchange by key, map, sum",
+        input: Input::Events { keys: FEW },
+        n: 20_000_000,
+        quick: 500_000,
+        systems: &[
+            System::new("hand", w2x::exchanged),
+            System::new("purlin", purlin::w2x::keyed).held(&[
+                vs("hand", &[(2, 1.3)]),
+                vs("renoir", &[(1, 0.5), (2, 0.6)]),
+                vs("timely", &[(1, 0.5)]),
+            ]),
+            System::new("purlin-reshuffle", purlin::w2x::reshuffled),
+            System::peer("renoir"),
+            System::peer("timely"),
         ],
     },
     Work {
@@ -63,9 +108,17 @@ pub const WORKS: &[Work] = &[
         quick: 500_000,
         systems: &[
             System::new("hand", w3::merged),
-            System::new("purlin", purlin::w3::tumbling).targets(TWICE),
+            System::new("purlin", purlin::w3::tumbling).held(&[
+                vs("hand", &[(1, 1.25)]),
+                vs("renoir", &[(1, 0.2)]),
+                vs("timely", &[(2, 0.8)]),
+                within(Against::OneThreadWall, &[(2, 0.65)]),
+            ]),
+            System::peer("renoir"),
+            System::peer("timely"),
+            System::peer("ironbeam"),
             System::new("hand-exchange", w3::exchanged).only_on(SEVERAL),
-            System::new("hand-naive", w3::naive).only_on(&[1]),
+            System::new("hand-naive", w3::naive).only_on(ONE),
         ],
     },
     Work {
@@ -76,8 +129,68 @@ pub const WORKS: &[Work] = &[
         quick: 500_000,
         systems: &[
             System::new("hand", w3::exchanged),
-            System::new("purlin", purlin::w3::tumbling).targets(TWICE),
+            System::new("purlin", purlin::w3::tumbling).held(&[
+                vs("hand", &[(1, 1.25)]),
+                vs("renoir", &[(1, 0.2)]),
+                vs("timely", &[(2, 0.8)]),
+            ]),
+            System::peer("renoir"),
+            System::peer("timely"),
+            System::peer("ironbeam"),
             System::new("hand-merge", w3::merged).only_on(SEVERAL),
+        ],
+    },
+    Work {
+        name: "W3s",
+        title: "count per key and 10 s window every 1 s, 10^4 keys",
+        input: Input::Events { keys: FEW },
+        n: 5_000_000,
+        quick: 300_000,
+        systems: &[
+            System::new("hand", w3::sliding::panes),
+            System::new("purlin", purlin::w3::sliding).held(&[
+                vs("hand", both::<125>()),
+                vs("renoir", both::<30>()),
+                vs("timely", &[]),
+            ]),
+            System::peer("renoir"),
+            System::peer("timely"),
+        ],
+    },
+    Work {
+        name: "D1",
+        title: "W1 in small, for the direct runner",
+        input: Input::Text,
+        n: 5_000_000,
+        quick: 500_000,
+        systems: &[
+            System::new("hand", w1::counted),
+            System::new("purlin", purlin::w1::counted).only_on(ONE),
+            System::new("purlin-direct", purlin::w1::counted_direct).only_on(ONE).held(TWENTY),
+        ],
+    },
+    Work {
+        name: "D2",
+        title: "W2 in small, for the direct runner",
+        input: Input::Events { keys: FEW },
+        n: 1_000_000,
+        quick: 50_000,
+        systems: &[
+            System::new("hand", w2::constant_times),
+            System::new("purlin", purlin::w2::plain).only_on(ONE),
+            System::new("purlin-direct", purlin::w2::plain_direct).only_on(ONE).held(TWENTY),
+        ],
+    },
+    Work {
+        name: "D3",
+        title: "W3 in small, for the direct runner",
+        input: Input::Events { keys: FEW },
+        n: 1_000_000,
+        quick: 50_000,
+        systems: &[
+            System::new("hand", w3::merged),
+            System::new("purlin", purlin::w3::tumbling).only_on(ONE),
+            System::new("purlin-direct", purlin::w3::tumbling_direct).only_on(ONE).held(TWENTY),
         ],
     },
 ];
@@ -94,13 +207,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_the_first_system_runs_everywhere() {
+    fn names_are_unique_and_the_first_system_runs_here_on_one_thread() {
         let mut names = HashSet::new();
         for work in WORKS {
             assert!(names.insert(work.name), "{} is there twice", work.name);
             let mut systems = HashSet::new();
             assert!(work.systems.iter().all(|system| systems.insert(system.name)));
-            assert!((1..64).all(|threads| work.systems[0].runs_on(threads)));
+            assert!(matches!(work.systems[0].place, crate::Place::Here(_)) && work.systems[0].runs_on(1));
+        }
+    }
+
+    #[test]
+    fn comparisons_are_with_systems_that_are_there() {
+        for work in WORKS {
+            for held in work.systems.iter().flat_map(System::comparisons) {
+                if let Against::System(name) = held.against {
+                    assert!(work.systems.iter().any(|system| system.name == name), "{}: {name}", work.name);
+                }
+            }
         }
     }
 }

@@ -3,8 +3,11 @@
 //! They are held to one rule: a source hands over real records. So each record is stored in memory once, 1,024 at a time,
 //! and then processed. A loop in which the compiler keeps the event in registers measures no pipeline.
 
+mod exchange;
+mod source;
 pub mod w1;
 pub mod w2;
+pub mod w2x;
 pub mod w3;
 
 use std::ops::Range;
