@@ -16,7 +16,7 @@ pub mod purlin;
 mod work;
 pub mod works;
 
-pub use purlin_bench_common::{checksum, generate, measure, text};
+pub use purlin_bench_common::{checksum, generate, measure, nexmark, text};
 pub use work::{
     Against, Comparison, Failure, Input, Latency, Outcome, Params, Place, Run, Sample, System, Work, vs,
     within,

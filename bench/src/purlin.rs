@@ -1,10 +1,16 @@
 //! The works as Purlin pipelines, on the threaded runner; a few also on the direct runner.
 
+mod answers;
+pub mod small;
 mod source;
 pub mod w1;
 pub mod w2;
 pub mod w2x;
 pub mod w3;
+pub mod w4;
+pub mod w5;
+pub mod w6;
+pub mod w7;
 
 use purlin_runner_direct::DirectRunner;
 use purlin_runner_threaded::ThreadedRunner;

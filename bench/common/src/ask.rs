@@ -1,8 +1,10 @@
 //! What a system is asked to do.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::Failure;
+use crate::nexmark::Preloaded;
 
 /// What a work reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub enum Input {
         /// How many keys there are.
         keys: u64,
     },
+    /// `n` events of an auction house, in memory before the clock starts.
+    Nexmark,
 }
 
 impl Input {
@@ -23,7 +27,7 @@ impl Input {
     pub const fn keys(self) -> u64 {
         match self {
             Input::Events { keys } => keys,
-            Input::Nothing | Input::Text => 0,
+            Input::Nothing | Input::Text | Input::Nexmark => 0,
         }
     }
 }
@@ -39,6 +43,15 @@ pub struct Params {
     pub keys: u64,
     /// The text file; empty for works on generated events.
     pub input: PathBuf,
+    /// What is in memory before the clock starts.
+    pub preloaded: Arc<Preloaded>,
+}
+
+impl Params {
+    /// Loads what is to be in memory before the clock starts.
+    pub fn preload(&mut self) {
+        self.preloaded = Arc::new(Preloaded::new(self.n));
+    }
 }
 
 /// One measurement, as a peer's program is asked for it on its command line.
@@ -85,6 +98,7 @@ impl Ask {
             threads: threads.parse()?,
             keys: keys.parse()?,
             input: PathBuf::from(input),
+            ..Params::default()
         };
         Ok(Ask { work: work.clone(), params })
     }

@@ -22,11 +22,17 @@ pub const fn window_count(key: u64, start: i64, count: u64) -> u64 {
 /// assert_ne!(word_count("roof", 1), word_count("roof", 2));
 /// ```
 pub fn word_count(word: &str, count: u64) -> u64 {
-    // FNV-1a: the same in every process and every language.
-    let hash = word
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
-    splitmix64(splitmix64(hash) ^ count)
+    splitmix64(splitmix64(text(word)) ^ count)
+}
+
+/// A number for a text: FNV-1a, the same in every process and every language.
+///
+/// ```
+/// assert_eq!(purlin_bench_common::checksum::text("a"), 0xaf63_dc4c_8601_ec8c);
+/// ```
+pub fn text(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// The checksum of all results: their own checksums, added up.

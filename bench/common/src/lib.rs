@@ -6,6 +6,7 @@ mod ask;
 pub mod checksum;
 pub mod generate;
 pub mod measure;
+pub mod nexmark;
 mod sample;
 pub mod text;
 

@@ -133,7 +133,7 @@ mod tests {
     use crate::text::Text;
 
     fn params(file: &tempfile::NamedTempFile, threads: usize) -> Params {
-        Params { n: 0, threads, keys: 0, input: file.path().to_path_buf() }
+        Params { n: 0, threads, keys: 0, input: file.path().to_path_buf(), ..Params::default() }
     }
 
     fn file(text: &str) -> tempfile::NamedTempFile {

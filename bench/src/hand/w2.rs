@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn all_loops_agree_on_any_number_of_threads() {
         for n in [0, 1, 1_023, 1_024, 1_025, 10_000] {
-            let mut params = Params { n, threads: 1, keys: 100, input: Default::default() };
+            let mut params = Params { n, threads: 1, keys: 100, ..Params::default() };
             let expected = unstored(&params).unwrap();
             assert_eq!(expected.events, n);
             for threads in 1..4 {

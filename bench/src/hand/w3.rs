@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn all_loops_agree_on_any_number_of_threads() {
         for (n, keys) in [(0, 1), (1, 1), (1_025, 10), (350_000, 100), (350_000, 1_000_000)] {
-            let mut params = Params { n, threads: 1, keys, input: Default::default() };
+            let mut params = Params { n, threads: 1, keys, ..Params::default() };
             let expected = naive(&params).unwrap();
             assert_eq!(expected.events, n);
             for threads in 1..5 {
@@ -163,7 +163,7 @@ mod tests {
         let expected = checksum::of(
             counts.iter().map(|(&(key, start), &count)| checksum::window_count(key, start, count)),
         );
-        let params = Params { n: 250_000, threads: 1, keys: 3, input: Default::default() };
+        let params = Params { n: 250_000, threads: 1, keys: 3, ..Params::default() };
         assert_eq!(merged(&params).unwrap().checksum, expected);
     }
 }

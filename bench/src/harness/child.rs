@@ -5,7 +5,7 @@ use purlin_bench_common::{measured, print};
 use super::cli::One;
 use super::input;
 use crate::hand::w1;
-use crate::{Failure, Place, works};
+use crate::{Failure, Input, Place, works};
 
 /// Runs one system once and prints its sample as a line of JSON.
 ///
@@ -21,9 +21,12 @@ pub fn run(one: &One) -> Result<(), Failure> {
     let Place::Here(run) = system.place else {
         return Err(format!("{} is a program of its own", system.name).into());
     };
-    let params = input::prepare(work, one.n, one.threads)?;
+    let mut params = input::prepare(work, one.n, one.threads)?;
     if !params.input.as_os_str().is_empty() {
         w1::warm(&params.input)?;
+    }
+    if work.input == Input::Nexmark {
+        params.preload();
     }
     print(&measured(|| run(&params))?)
 }

@@ -21,6 +21,9 @@ pub struct Args {
     /// How often each system runs
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
+    /// Another size than the works have: events, or bytes of text
+    #[arg(long, value_name = "SIZE")]
+    pub n: Option<u64>,
     /// Small sizes, one run and no peers: tries the machinery, measures nothing
     #[arg(long)]
     pub quick: bool,

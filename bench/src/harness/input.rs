@@ -20,7 +20,7 @@ pub fn prepare(work: &Work, n: u64, threads: usize) -> io::Result<Params> {
         Input::Text => text(&folder()?, n)?,
         _ => PathBuf::new(),
     };
-    Ok(Params { n, threads, keys: work.input.keys(), input })
+    Ok(Params { n, threads, keys: work.input.keys(), input, ..Params::default() })
 }
 
 /// The folder `bench-data` beside the program.

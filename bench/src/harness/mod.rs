@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> Result<bool, Failure> {
     let busy = load::note();
     let mut rows: Vec<Row> = Vec::new();
     for work in works {
-        let n = if args.quick { work.quick } else { work.n };
+        let n = args.n.unwrap_or(if args.quick { work.quick } else { work.n });
         writeln!(io::stderr(), "{}: {} (n = {n})", work.name, work.title)?;
         let systems = args.systems(work);
         let samples = rounds::run(work, &systems, n, &args.threads, args.rounds())?;

@@ -1,8 +1,8 @@
 //! ironbeam on the works. It is a batch system: its input is a `Vec` that is there before the clock starts.
 
-use mimalloc::MiMalloc;
 use ironbeam::combiners::Sum;
 use ironbeam::{PCollection, Pipeline, Timestamped, from_vec};
+use mimalloc::MiMalloc;
 use purlin_bench_common::checksum::{self, window_count, word_count};
 use purlin_bench_common::generate::{Event, Generator, kept, repriced};
 use purlin_bench_common::{Ask, Failure, Outcome, Params, Sample, measured, print};
@@ -69,7 +69,8 @@ fn w3(params: &Params) -> Result<Sample, Failure> {
             .map(|e: &Event| (e.key, Timestamped::new((e.ts + SHIFT) as u64, ())))
             .count_per_key_and_window(10_000, 0);
         let results = collect(counts, params.threads)?;
-        let results = results.iter().map(|((key, window), n)| window_count(*key, window.start as i64 - SHIFT, *n));
+        let results =
+            results.iter().map(|((key, window), n)| window_count(*key, window.start as i64 - SHIFT, *n));
         Ok(Outcome::new(checksum::of(results), params.n))
     })
 }

@@ -35,16 +35,26 @@ impl<A: WindowAccumulator> AlignedWindowManager<A> {
         ts.div_euclid(self.slide) * self.slide - self.size + self.slide
     }
 
+    fn slot(&self, start: i64) -> Slot<A> {
+        Slot { acc: self.init.clone(), start, end: start + self.size, active: false }
+    }
+
+    /// Opens the windows of a time, unless the watermark has passed them.
     fn allocate(&mut self, ts: i64) {
-        loop {
-            let start = match self.slots.back() {
-                Some(last) => last.start + self.slide,
-                None => self.first(ts).max(self.first(self.last_watermark)),
-            };
-            if start > ts {
-                return;
-            }
-            self.slots.push_back(Slot { acc: self.init.clone(), start, end: start + self.size, active: false });
+        let first = self.first(ts).max(self.first(self.last_watermark));
+        if self.slots.is_empty() && first <= ts {
+            self.slots.push_back(self.slot(first));
+        }
+        // What comes from several replicas is in no order.
+        while let Some(front) = self.slots.front().map(|slot| slot.start)
+            && front > first
+        {
+            self.slots.push_front(self.slot(front - self.slide));
+        }
+        while let Some(back) = self.slots.back().map(|slot| slot.start)
+            && back + self.slide <= ts
+        {
+            self.slots.push_back(self.slot(back + self.slide));
         }
     }
 }
@@ -86,7 +96,10 @@ where
 }
 
 fn results<A: WindowAccumulator>(slots: impl Iterator<Item = Slot<A>>) -> Vec<WindowResult<A::Out>> {
-    slots.filter(|slot| slot.active).map(|slot| WindowResult::Timestamped(slot.acc.output(), slot.end)).collect()
+    slots
+        .filter(|slot| slot.active)
+        .map(|slot| WindowResult::Timestamped(slot.acc.output(), slot.end))
+        .collect()
 }
 
 impl<T: Data> WindowDescription<T> for AlignedWindow {

@@ -11,7 +11,12 @@ fn add(sum: &mut u64, x: u64) {
 
 pub fn chain(params: &Params) -> Result<Outcome, Failure> {
     let env = context(params)?;
-    let total = events(&env, params).map(repriced).filter(kept).map(|e| e.price).fold_assoc(0, add, add).collect_vec();
+    let total = events(&env, params)
+        .map(repriced)
+        .filter(kept)
+        .map(|e| e.price)
+        .fold_assoc(0, add, add)
+        .collect_vec();
     sum(env, total, params.n)
 }
 

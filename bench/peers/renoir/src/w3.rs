@@ -24,8 +24,9 @@ pub fn windows(params: &Params, size: i64, slide: i64) -> Result<Outcome, Failur
                     .then(|| Generator::watermark(e.id + replicas))
             },
         )
-        .reorder()
         .group_by(|e| e.key)
+        // Behind the exchange, where replicas' events mix.
+        .reorder()
         .window(AlignedWindow { size, slide })
         .count()
         .unkey()

@@ -47,7 +47,9 @@ pub fn counted(params: &Params) -> Result<Outcome, Failure> {
                                 *counts.entry(word).or_insert(0) += 1;
                             }
                         });
-                        if frontier.is_empty() && let Some(capability) = capability.take() {
+                        if frontier.is_empty()
+                            && let Some(capability) = capability.take()
+                        {
                             output.session(&capability).give_iterator(counts.drain());
                         }
                     }

@@ -29,7 +29,12 @@ pub fn tumbling(params: &Params) -> Result<Outcome, Failure> {
 }
 
 pub fn sliding(params: &Params) -> Result<Outcome, Failure> {
-    windows(params, || Sliding { panes: VecDeque::new(), spare: Vec::new(), first: -15, merged: Counts::default() })
+    windows(params, || Sliding {
+        panes: VecDeque::new(),
+        spare: Vec::new(),
+        first: -15,
+        merged: Counts::default(),
+    })
 }
 
 fn windows<W: Windows>(
@@ -62,18 +67,22 @@ fn windows<W: Windows>(
                 }
             })
             .container::<Vec<(u64, i64)>>()
-            .sink(Exchange::new(|record: &(u64, i64)| record.0), "Windows", move |(input, frontier)| {
-                input.for_each_stamp(|_, data| {
-                    for (key, ts) in data.flatten() {
-                        windows.count(*key, *ts);
-                    }
-                });
-                let watermark = match frontier.frontier().first() {
-                    Some(time) => *time as i64 - JITTER_MS,
-                    None => i64::MAX,
-                };
-                sum.add(windows.close(watermark));
-            });
+            .sink(
+                Exchange::new(|record: &(u64, i64)| record.0),
+                "Windows",
+                move |(input, frontier)| {
+                    input.for_each_stamp(|_, data| {
+                        for (key, ts) in data.flatten() {
+                            windows.count(*key, *ts);
+                        }
+                    });
+                    let watermark = match frontier.frontier().first() {
+                        Some(time) => *time as i64 - JITTER_MS,
+                        None => i64::MAX,
+                    };
+                    sum.add(windows.close(watermark));
+                },
+            );
         });
     })?;
     Ok(Outcome::new(sum, params.n))
