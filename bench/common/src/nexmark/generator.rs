@@ -113,14 +113,15 @@ impl Draws {
 
 /// How many persons there were before this event or at it, less one.
 fn last_person(index: u64) -> u64 {
-    index / TURN * PERSONS + (index % TURN).min(PERSONS - 1)
+    // Each turn begins with its only person.
+    index / TURN * PERSONS
 }
 
 /// How many auctions there were before this event or at it, less one; 0 before the first.
 fn last_auction(index: u64) -> u64 {
     let (turn, offset) = (index / TURN, index % TURN);
     let before = turn * AUCTIONS;
-    (before + offset.saturating_sub(PERSONS - 1).min(AUCTIONS)).saturating_sub(1)
+    (before + offset.min(AUCTIONS)).saturating_sub(1)
 }
 
 fn some_person(index: u64, draws: &mut Draws) -> u64 {
