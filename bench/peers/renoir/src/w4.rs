@@ -25,8 +25,11 @@ const WATERMARK_EVERY: usize = 1_024;
 const FIXED: AlignedWindow = AlignedWindow { size: WINDOW_MS, slide: WINDOW_MS };
 const SLIDING: AlignedWindow = AlignedWindow { size: WINDOW_MS, slide: PERIOD_MS };
 
+/// Runs a query.
+type Query = fn(&Params) -> Result<Outcome, Failure>;
+
 /// A query by the work's name.
-pub fn query(work: &str) -> Result<fn(&Params) -> Result<Outcome, Failure>, Failure> {
+pub fn query(work: &str) -> Result<Query, Failure> {
     Ok(match work {
         "W4q0" => q0,
         "W4q1" => q1,
