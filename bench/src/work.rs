@@ -74,18 +74,17 @@ pub struct System {
     pub place: Place,
     threads: &'static [usize],
     comparisons: &'static [Comparison],
-    own_results: bool,
 }
 
 impl System {
     /// A system of this program that runs on any number of threads.
     pub const fn new(name: &'static str, run: Run) -> Self {
-        Self { name, place: Place::Here(run), threads: &[], comparisons: &[], own_results: false }
+        Self { name, place: Place::Here(run), threads: &[], comparisons: &[] }
     }
 
     /// A peer's program, named as the peer, or as the peer, a dash, and a way of doing the work.
     pub const fn peer(name: &'static str) -> Self {
-        Self { name, place: Place::Peer, threads: &[], comparisons: &[], own_results: false }
+        Self { name, place: Place::Peer, threads: &[], comparisons: &[] }
     }
 
     /// Limits the system to these numbers of threads.
@@ -100,18 +99,6 @@ impl System {
     pub const fn held(mut self, comparisons: &'static [Comparison]) -> Self {
         self.comparisons = comparisons;
         self
-    }
-
-    /// Says that the system's results differ from the reference's by design, so that only the number of events is compared.
-    #[must_use]
-    pub const fn own_results(mut self) -> Self {
-        self.own_results = true;
-        self
-    }
-
-    /// Whether the system's results need not be the reference's.
-    pub const fn has_own_results(&self) -> bool {
-        self.own_results
     }
 
     /// Whether the system runs on this many threads.
