@@ -27,7 +27,8 @@ impl Engine {
         state.running -= 1;
         state.instances.extend(instance);
         let mut touched = BTreeSet::from([stage]);
-        if self.failure.is_some() || self.cancelled {
+        // Of a run that is being ended nothing counts any more: bundles at work are told to stop, and say so.
+        if self.failure.is_some() || self.cancelled || self.is_stopped() {
             return Vec::new();
         }
         match result {
