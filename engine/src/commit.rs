@@ -22,13 +22,14 @@ impl Engine {
         let Finished { id, instance, result, done } = finished;
         let BundleDone { effects, metrics, elements, keyed } = done;
         let Some(bundle) = self.in_flight.remove(&id) else { return Vec::new() };
-        let over = self.failure.is_some() || self.cancelled;
+        let over = self.failure.is_some() || self.cancelled || self.is_stopped();
         self.metrics.add(bundle.stage, &metrics, &elements, result.is_ok() && !over);
         let stage = bundle.stage;
         let state = &mut self.stages[stage.0];
         state.running -= 1;
         state.instances.extend(instance);
         let mut touched = BTreeSet::from([stage]);
+        // Of a run that is being ended nothing counts any more: bundles at work are told to stop, and say so.
         if over {
             return Vec::new();
         }

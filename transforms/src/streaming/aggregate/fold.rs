@@ -127,7 +127,8 @@ impl<G: Key, C: CombineFn> KeyedDoFn for Fold<G, C> {
         {
             group.close.set(cx, placed.alarm(at))?;
         }
-        if epoch.mode == OutputMode::Append {
+        // The group without rows may come before the first epoch, when nobody knows its mode.
+        if epoch.mode == OutputMode::Append && !self.always {
             return Ok(());
         }
         if epoch.immediate && group.changed.read().is_some() {
