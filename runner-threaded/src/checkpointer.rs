@@ -23,7 +23,6 @@ impl Checkpointer {
     /// Makes checkpoints until the run is over, and a last one when it is done. Gives what to tell with an error that
     /// ended the run.
     pub(crate) fn work(mut self) -> String {
-        self.note();
         let worked = catch_unwind(AssertUnwindSafe(|| while self.next() {}));
         if let Err(payload) = worked {
             self.run.lock().fail(PipelineError::panic(None, None, &*payload));
@@ -51,8 +50,8 @@ impl Checkpointer {
                 return false;
             }
         };
-        run.news.notify_all();
         self.note();
+        run.news.notify_all();
         let now = run.clock.now();
         finalizers.into_iter().for_each(|finalizer| finalizer.run(now));
         !last
