@@ -1,5 +1,7 @@
 //! Runs that fail and go on from their last checkpoint, on every runner and from one runner to another.
 
+mod whole_table;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -309,8 +311,13 @@ fn state_that_cannot_be_kept_is_refused_at_start() {
     };
     for make in [direct(0), threaded(2)] {
         let temp = tempfile::tempdir().unwrap();
-        let parts =
-            ["`Last", "checkpoints.rs:", "accumulators", "serde_json::value::Value", "without checkpoints"];
+        let parts = [
+            "`Last",
+            "checkpoints/main.rs:",
+            "accumulators",
+            "serde_json::value::Value",
+            "without checkpoints",
+        ];
         assert_says(run_on(&*make(temp.path(), false), build), &parts);
     }
     run_on(&DirectRunner::new(), build).unwrap();
