@@ -38,7 +38,7 @@ impl Engine {
             if let Some(task) = self.issue() {
                 return Next::Task(Box::new(task));
             }
-            if !self.in_flight.is_empty() || !self.lingering.is_empty() {
+            if !self.is_quiet() {
                 return Next::Wait(self.next_wake());
             }
             if self.waits_for_checkpoint() {
