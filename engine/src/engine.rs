@@ -65,6 +65,10 @@ pub struct Engine {
     pub(crate) waiting_bytes: usize,
     /// How many key groups each grouping has.
     pub(crate) key_groups: usize,
+    /// Shards and key groups that a cut has, to be encoded.
+    pub(crate) lent: usize,
+    /// The shards among them, with the groupings that they are for.
+    pub(crate) lent_shards: BTreeMap<BundleId, StageId>,
     /// The next checkpoint.
     pub(crate) cutting: Cutting,
     pub(crate) graph: Graph,
@@ -180,6 +184,8 @@ impl Engine {
             draining: false,
             waiting_bytes: 0,
             key_groups,
+            lent: 0,
+            lent_shards: BTreeMap::new(),
             cutting: Cutting::default(),
             graph: graph.clone(),
             next_bundle: 0,
@@ -245,14 +251,15 @@ impl Engine {
         &self.metrics
     }
 
-    /// How many bundles are at work.
+    /// How many bundles are at work, and parts of a snapshot.
     pub fn in_flight(&self) -> usize {
-        self.in_flight.len()
+        self.in_flight.len() + self.lent
     }
 
-    /// Whether no bundle is at work, and none that is done still holds the watermark because it is being split.
+    /// Whether no bundle is at work and no part of a snapshot, and no bundle that is done still holds the watermark because
+    /// it is being split.
     pub fn is_quiet(&self) -> bool {
-        self.in_flight.is_empty() && self.lingering.is_empty()
+        self.in_flight.is_empty() && self.lingering.is_empty() && self.lent == 0
     }
 
     /// The input and output watermarks of the stage that begins at the transform `path`.
@@ -321,10 +328,7 @@ impl Engine {
         if self.failure.is_some() || self.cancelled || self.is_stopped() {
             return self.in_flight.is_empty();
         }
-        self.in_flight.is_empty()
-            && self.lingering.is_empty()
-            && self.streams.is_over()
-            && self.stages.iter().all(StageState::is_idle)
+        self.is_quiet() && self.streams.is_over() && self.stages.iter().all(StageState::is_idle)
     }
 
     /// Adds elements to a stage, which hold its watermark at `most` at most.

@@ -46,7 +46,7 @@ impl Engine {
             if self.next_live() {
                 continue;
             }
-            if !self.in_flight.is_empty() || !self.lingering.is_empty() {
+            if !self.is_quiet() {
                 return Next::Wait(self.next_wake());
             }
             // Quiescent. Sources that are ahead go by the watermarks of this moment, and not by those of the last look.

@@ -35,7 +35,8 @@ mod test_stream;
 mod windows;
 
 pub use checkpoint::{
-    CheckpointDir, CheckpointOptions, Checkpoints, Found, Segment, SegmentName, SegmentPart, Snapshot,
+    CheckpointDir, CheckpointOptions, Checkpoints, Cut, Found, Lent, Segment, SegmentName, SegmentPart,
+    Snapshot,
 };
 pub use config::EngineConfig;
 pub use engine::{Engine, Next};
