@@ -32,7 +32,7 @@ fn runners() -> Vec<Box<dyn Runner>> {
 
 fn watermarked(p: &Pipeline, events: &MemoryStream<Event>, delay: &str) -> PCollection<Event> {
     p.apply("Events", ReadStream::from(events.clone()))
-        .apply("EventTime", WithWatermark::of(|e: &Event| at(e.0), delay).unwrap())
+        .apply("EventTime", WithWatermark::of(|e: &Event| at(e.0), delay))
 }
 
 /// Runs a query over steps of rows, each worked off before the next one comes: the rows of each epoch, sorted, and the
