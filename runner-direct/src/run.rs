@@ -164,13 +164,14 @@ impl Runner for DirectRunner {
             atomic: true,
             checks: Checks { recode: true },
         };
-        let (engine, checkpoints) = self.checkpoints.start(&graph, env.clone(), config.clone())?;
+        let (engine, mut checkpoints) = self.checkpoints.start(&graph, env.clone(), config.clone())?;
         let simulation = self
             .restore_often
             .then(|| Simulation::new(seed, graph, env, config))
             .filter(|s| s.is_possible(&engine));
         // What DoFns see as processing time is what their finalizers and parked work go by.
         let clock = engine.stream_clock().map_or(clock, ManualClock::handle);
+        checkpoints.iter_mut().for_each(|checkpoints| checkpoints.note(clock.now()));
         let shared = RunShared::new();
         let signal = Arc::new(Signal::new(&shared, engine));
         shared.attach(signal.clone());

@@ -64,7 +64,7 @@ pub struct RunOptions {
     checkpoint_dir: Option<PathBuf>,
 
     /// How long between two checkpoints, such as 30s; 10s unless it is given
-    #[arg(id = "purlin.checkpoint_every", long = "checkpoint-every", value_name = "DURATION", value_parser = period, allow_negative_numbers = true)]
+    #[arg(id = "purlin.checkpoint_every", long = "checkpoint-every", value_name = "DURATION", value_parser = period, allow_hyphen_values = true)]
     checkpoint_every: Option<Duration>,
 
     /// Goes on from the newest checkpoint in the checkpoint directory; from the beginning where there is none yet

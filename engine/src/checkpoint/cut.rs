@@ -60,9 +60,8 @@ impl Cut {
     }
 
     fn lend(&mut self, part: SegmentPart, lent: Lent) {
+        let name = SegmentName { stage: lent.step.path().into(), part };
         self.open.push((self.segments.len(), lent));
-        let (_, Lent { step, .. }) = &self.open[self.open.len() - 1];
-        let name = SegmentName { stage: step.path().into(), part };
         self.segments.push(Segment { name, bytes: Vec::new() });
     }
 
