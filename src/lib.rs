@@ -26,7 +26,9 @@
 //! | from a function to a program: options, signals, errors, exit codes | [`launch`](fn@launch) |
 //! | aggregations, joins | [`transforms`] |
 //! | files | [`io`] |
+//! | streaming queries: output modes, query triggers, checkpoints | [`streaming`] |
 //! | windows | [`window`] |
+//! | watermarks of collections | [`watermark`] |
 //! | state and timers of DoFns | [`state`] |
 //! | sources of one's own | [`sdf`] |
 //! | tests of pipelines and of DoFns | [`testing`] |
@@ -42,7 +44,7 @@ pub use purlin_runner_direct::DirectRunner;
 pub use purlin_runner_threaded::ThreadedRunner;
 pub use purlin_sdk::*;
 pub use purlin_transforms as transforms;
-pub use purlin_transforms::io;
+pub use purlin_transforms::{io, streaming};
 
 /// The guides and the README: every Rust block in them is a test.
 #[cfg(doctest)]
@@ -55,6 +57,8 @@ mod guides {
     mod first_source {}
     #[doc = include_str!("../docs/triggers-and-state.md")]
     mod triggers_and_state {}
+    #[doc = include_str!("../docs/watermarks.md")]
+    mod watermarks {}
     #[doc = include_str!("../docs/cookbook.md")]
     mod cookbook {}
     #[doc = include_str!("../docs/testing.md")]
@@ -63,4 +67,6 @@ mod guides {
     mod semantics {}
     #[doc = include_str!("../docs/runners.md")]
     mod runners {}
+    #[doc = include_str!("../docs/streaming-queries.md")]
+    mod streaming_queries {}
 }

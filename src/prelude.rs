@@ -1,6 +1,7 @@
 //! What most pipelines need: `use purlin::prelude::*;`.
 //!
 //! The cells of state are in [`state`](crate::state), splittable DoFns are in [`sdf`](crate::sdf), what tests need is in [`testing`](crate::testing).
+//! [`transforms::ToString`](crate::transforms::ToString) is not here: it would hide the trait of that name, and with it `to_string`.
 
 pub use std::process::ExitCode;
 
@@ -11,8 +12,8 @@ pub use crate::{
     PCollection, PTransform, ParDo, Partition, PerWorker, Pipeline, ProcessContext, Result, Runner,
     SetupContext, Tag, TimerContext, Timestamp, View, WindowInto, WithTimestamps,
     transforms::{
-        Count, Distinct, Join, Keys, KvSwap, Latest, Max, Mean, Min, Sample, Sum, ToList, Top, Values,
-        float_order,
+        ApproximateQuantiles, Count, Deduplicate, Distinct, GroupIntoBatches, Join, Keys, KvSwap, Latest,
+        Max, Mean, Min, Sample, Sum, ToList, Top, Values, Wait, Watch, float_order,
     },
     window::{FixedWindows, GlobalWindows, Sessions, SlidingWindows, Trigger, Window},
 };

@@ -6,17 +6,18 @@ use std::process::Command;
 #[test]
 fn a_quick_run_agrees_everywhere_and_writes_rows() {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("rows.json");
+    let (file, chart) = (folder.path().join("rows.json"), folder.path().join("chart.svg"));
     let output = Command::new(env!("CARGO_BIN_EXE_bench"))
         .args(["--quick", "--threads=1,2", "--json"])
         .arg(&file)
+        .arg("--chart")
+        .arg(&chart)
         .output()
         .unwrap();
     let table = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{table}{}", String::from_utf8_lossy(&output.stderr));
     let rows: Vec<serde_json::Value> = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
-    assert_eq!(table.lines().count(), rows.len() + 1);
-    for work in ["W1", "W2", "W2t", "W3", "W3m"] {
+    for work in ["W1", "W2", "W2t", "W2x", "W3", "W3m", "W3s"] {
         let mut checksums: Vec<&str> = rows
             .iter()
             .filter(|row| row["work"] == work)
@@ -28,6 +29,8 @@ fn a_quick_run_agrees_everywhere_and_writes_rows() {
     }
     let naive = rows.iter().find(|row| row["system"] == "hand-naive").unwrap();
     assert_eq!(naive["vs"], "hand");
+    let drawn = fs::read_to_string(chart).unwrap();
+    assert!(drawn.starts_with("<svg") && drawn.contains("W3s"));
     assert!(naive["ratio"].as_f64().is_some_and(|ratio| ratio > 0.0));
 }
 

@@ -1,6 +1,7 @@
 //! The pipelines, by topic. Each is a function of a runner that runs it and asserts what must come out; those named
 //! after an entry (`b091_...`) are field reports: faults that people met in systems of this kind.
 
+pub mod alignment;
 pub mod async_dofn;
 pub mod basics;
 pub mod batches;
@@ -15,6 +16,7 @@ pub mod duplicates;
 pub mod errors;
 pub mod expiration;
 pub mod failure;
+pub mod fanout;
 pub mod finalizers;
 pub mod flatten;
 pub mod go_triggers;
@@ -34,11 +36,13 @@ pub mod sources;
 pub mod splittable;
 pub mod splittable_windows;
 pub mod state;
+pub mod strategies;
 pub mod streams;
 pub mod support;
 pub mod timers;
 pub mod triggered_sides;
 pub mod triggers;
+pub mod value_kinds;
 pub mod views;
 pub mod wait;
 pub mod watch;

@@ -66,6 +66,21 @@ macro_rules! conformance_cases {
                 b147_a_hot_key_is_batched,
                 remainders_are_on_time,
             }
+            fanout {
+                parts_are_as_many_as_asked_for,
+                a_hot_key_is_in_several_bundles [threads: 2],
+                b207_a_fanout_of_nothing,
+                late_and_closed_elements_are_counted,
+                timestamps_are_the_same,
+                nothing_is_combined_to_the_default,
+                sessions_across_parts,
+            }
+            value_kinds {
+                elements_are_inserted,
+                kinds_go_along,
+                kinds_in_keyed_and_async_dofns,
+                kinds_beside_other_elements,
+            }
             wait {
                 in_the_same_windows,
                 in_different_windows,
@@ -139,6 +154,7 @@ macro_rules! conformance_cases {
                 b177_the_cost_of_an_element_is_flat,
                 b144_floats_by_their_bits,
                 b204_reads_bounded_by_time_end,
+                b204_a_poll_that_blocks,
             }
             custom_windows {
                 merging_custom_windows,
@@ -146,6 +162,7 @@ macro_rules! conformance_cases {
                 custom_window_types,
                 a_reshuffle_after_custom_windows,
                 window_sums,
+                merges_that_cannot_be,
             }
             errors {
                 b148_a_name_given_twice,
@@ -176,6 +193,7 @@ macro_rules! conformance_cases {
                 b171_without_retries_nothing_is_seen_of_a_failed_bundle,
                 b171_a_bundle_counts_once_however_often_it_is_tried [retries: 2],
                 retries_end [retries: 2],
+                retries_wait_longer_each_time [retries: 3],
                 only_retryable_errors_are_tried_again [retries: 2],
                 a_retried_restriction_counts_once [retries: 20],
                 b170_a_panic_in_a_split_ends_the_run [threads: 2],
@@ -230,6 +248,8 @@ macro_rules! conformance_cases {
                 metrics_of_bundles,
                 metrics_of_timers,
                 attempted_and_committed [retries: 2],
+                elements_are_counted,
+                string_sets_and_tries [retries: 2],
             }
             no_trace {
                 plain_windows [retries: 4],
@@ -257,6 +277,7 @@ macro_rules! conformance_cases {
                 a_timer_that_sets_itself_goes_on_after_the_end,
                 pending_timers_fire_in_order,
                 pending_timers_end,
+                the_last_timers_of_a_window,
                 b031_every_callback_of_a_bundle_is_called,
             }
             scripts {
@@ -289,6 +310,28 @@ macro_rules! conformance_cases {
                 main_windows_map_to_side_windows,
                 a_combine_as_windowed_side_input,
                 b115_a_late_element_with_a_side_input,
+            }
+            alignment {
+                a_fast_source_waits_for_a_slow_one,
+                partitions_wait_for_each_other,
+                b045_no_limit_when_all_are_idle,
+                b047_without_a_watermark_it_does_not_count,
+                the_alignment_of_a_strategy,
+            }
+            strategies {
+                b056_an_element_at_the_watermark_is_on_time,
+                b057_ticks_before_the_first_element,
+                b059_the_clock_is_not_the_watermark,
+                b061_a_tick_emits_what_is_new,
+                the_greatest_time_less_a_delay,
+                a_negative_delay,
+                the_least_of_the_partitions,
+                partitions_and_collections_that_are_idle,
+                punctuated_generators,
+                a_watermark_under_control,
+                one_watermark_of_several,
+                the_watermark_behind_a_grouping,
+                late_rows_as_dead_letters,
             }
             idleness {
                 b034_all_inputs_idle,
@@ -414,6 +457,7 @@ macro_rules! conformance_cases {
                 windows_are_ready_at_their_first_pane,
                 late_data_reach_late_readers,
                 a_side_input_that_is_never_ready_is_refused,
+                b136_a_stateful_dofn_waits_for_its_side_input,
             }
             triggers {
                 b105_the_rest_comes_out_at_expiry,

@@ -206,6 +206,28 @@ fn streams_compare_after_each_event() {
     fails(&stream(r#"{"type":"after_lunch"}"#, ""), &["`after_lunch` is no trigger"]);
 }
 
+/// A stream case in which a main element waits for a side window, which is ready once its watermark has passed.
+fn stream_with_side(shape: &str, seen: &str) -> String {
+    let windowing = r#"{"window_fn":{"type":"fixed","size_s":10},"trigger":{"type":"default"},"accumulation":"discarding","allowed_lateness_s":0,"timestamp_combiner":"end_of_window"}"#;
+    let events = r#"[{"tag":"main","elements":[{"key":"m","value":1,"ts":1}]},{"tag":"side","elements":[{"key":"x","value":7,"ts":2},{"key":"y","value":8,"ts":3}]},{"tag":"side","watermark":12},{"tag":"main","watermark":"infinity"},{"tag":"side","watermark":"infinity"}]"#;
+    format!(
+        r#"{{"pipeline":{{"kind":"side_{shape}","tags":["main","side"],"main":{windowing},"side":{windowing}}},"events":{events},"expected":[{{"after_event":2,"outputs":[{{"output":"joined","key":"m","value":{{"main":1,"side":{seen}}}}}]}}]}}"#
+    )
+}
+
+#[test]
+fn side_inputs_of_streams() {
+    passes(&stream_with_side("iter", "[7,8]"));
+    passes(&stream_with_side("list", "[7,8]"));
+    passes(&stream_with_side("dict", r#"{"x":7,"y":8}"#));
+    passes(&stream_with_side("multimap", r#"{"x":[7],"y":[8]}"#));
+    let twice = stream_with_side("multimap", r#"{"x":[7,8]}"#).replace(r#""key":"y""#, r#""key":"x""#);
+    passes(&twice);
+    fails(&stream_with_side("dict", r#"{"x":7}"#), &["after event 2"]);
+    fails(&stream_with_side("multimap", r#"{"x":7,"y":8}"#), &["after event 2"]);
+    fails(&stream_with_side("bag", "[]"), &["`bag` is no side input"]);
+}
+
 #[test]
 fn shapes_that_are_not_known() {
     fails(r#"{"a": 1, "b": 2}"#, &["its shape is unknown", "\"a\", \"b\""]);

@@ -165,7 +165,7 @@ fn results_of_engine(draw: Draw, seed: u64, config: EngineConfig) -> Results {
     for (path, watermarks) in paths.iter().zip(before) {
         assert_eq!(watermarks, (Timestamp::MAX, Timestamp::MAX), "at the end of `{path}`");
     }
-    let dropped = engine.metrics().committed.counter_total(DROPPED_DUE_TO_LATENESS);
+    let dropped = engine.metrics().snapshot().committed.counter_total(DROPPED_DUE_TO_LATENESS);
     engine.shut_down().into_iter().for_each(|t| t.run().unwrap());
     results(&drawn, dropped)
 }

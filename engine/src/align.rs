@@ -1,6 +1,6 @@
 //! Keeping sources together in event time.
 //!
-//! Of the watermarks in a group the least one counts, without those of what has none yet, is idle or is over. A source's
+//! Of the watermarks in a group the least one counts, without those of what was read and has none, is idle or is over. A source's
 //! restrictions count each by itself, where the source is in the group; where a transform that assigns a watermark is, it
 //! counts by that, and all sources that it comes from wait. The one that has the least watermark is never ahead, so
 //! somebody can always go on.
@@ -88,28 +88,29 @@ fn sources_of(plan: &Plan, stage: StageId) -> Vec<StageId> {
 }
 
 impl Engine {
-    /// The watermark above which restrictions of the source `id` get no bundle. The end of time when there is none.
-    pub(crate) fn limit(&mut self, id: StageId) -> Timestamp {
+    /// The watermark above which restrictions of the source `id` get no bundle, the end of time when there is no limit;
+    /// nothing when none gets one.
+    pub(crate) fn limit(&mut self, id: StageId) -> Option<Timestamp> {
         if self.draining || !self.alignments.bonds.contains_key(&id) {
-            return Timestamp::MAX;
+            return Some(Timestamp::MAX);
         }
         self.look_up_least(false);
         let bonds = self.alignments.bonds.get(&id).map_or(&[][..], Vec::as_slice);
         let mut limit = Timestamp::MAX;
         for Bond { group, drift, by } in bonds {
             let most = self.alignments.groups[*group].least + *drift;
-            limit = limit.min(match by {
-                None => most,
-                Some(stage) if self.stages[stage.0].progress.output() > most => Timestamp::MIN,
-                Some(_) => Timestamp::MAX,
-            });
+            match by {
+                None => limit = limit.min(most),
+                Some(stage) if self.stages[stage.0].progress.output() > most => return None,
+                Some(_) => {}
+            }
         }
-        limit
+        Some(limit)
     }
 
     /// Looks the groups' least watermarks up, where they are too old, or all.
     fn look_up_least(&mut self, all: bool) {
-        let (stages, plan) = (&self.stages, &self.plan);
+        let (stages, plan, in_flight) = (&self.stages, &self.plan, &self.in_flight);
         for group in &mut self.alignments.groups {
             let old = group.updated.is_none_or(|at| self.now - at >= group.interval);
             if !(old || all) {
@@ -118,7 +119,11 @@ impl Engine {
             let watermarks = group.members.iter().filter_map(|member| {
                 let progress = &stages[member.0].progress;
                 if is_source(&plan.stages[member.0]) {
-                    return progress.holds.min_after(Timestamp::MIN);
+                    // One that has not been read yet is waited for: it is about to be.
+                    let fresh = stages[member.0].queue.iter().any(|item| !item.begun)
+                        || in_flight.values().any(|bundle| bundle.stage == *member && bundle.fresh);
+                    let least = || progress.holds.min_after(Timestamp::MIN);
+                    return if fresh { Some(Timestamp::MIN) } else { least() };
                 }
                 let counts = !progress.is_idle() && progress.output() > Timestamp::MIN;
                 counts.then(|| progress.output())

@@ -7,9 +7,12 @@
 //! stops meanwhile, and an element that takes long delays one checkpoint and not the pipeline; the ones after it find
 //! its bundle copied.
 //!
+//! What is large is encoded without the engine's lock: see [`Cut`].
+//!
 //! What must not happen before it can no more be undone waits for the checkpoint to be on disk: finalizers, and the
 //! elements of DoFns that require stable input.
 
+mod cut;
 mod directory;
 mod header;
 mod manifest;
@@ -25,6 +28,7 @@ use purlin_sdk::{
     exec::{Finalizer, GroupState},
 };
 
+pub use cut::{Cut, Lent};
 pub use directory::{CheckpointDir, Found};
 pub use options::{CheckpointOptions, Checkpoints};
 pub use snapshot::{Segment, SegmentName, SegmentPart, Snapshot};
@@ -89,6 +93,7 @@ impl Engine {
         self.failure.is_none()
             && !self.cancelled
             && self.lingering.is_empty()
+            && self.lent == 0
             && self.in_flight.values().all(|b| b.is_copied)
     }
 
@@ -102,8 +107,7 @@ impl Engine {
 
     /// Whether nothing goes on before there is a checkpoint.
     pub fn waits_for_checkpoint(&self) -> bool {
-        self.in_flight.is_empty()
-            && self.lingering.is_empty()
+        self.is_quiet()
             && !self.is_failing()
             && (!self.cutting.held.is_empty() || self.stages.iter().any(|s| s.waits_for_checkpoint()))
             && self.ready.is_empty()

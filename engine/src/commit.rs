@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use purlin_sdk::{
     Duration, PipelineError, Timestamp,
-    exec::{BundleInput, Effects, Finalizer, GroupState, Shard},
+    exec::{BundleDone, BundleInput, Effects, Finalizer, GroupState, Shard},
     watermark::ControlPoint,
 };
 
@@ -19,21 +19,22 @@ impl Engine {
     /// Commits what a bundle did, or, after an error, throws it away: then the bundle is tried again or the run fails.
     /// Returns what to call now that the bundle is committed, without the engine's lock.
     pub fn commit(&mut self, finished: Finished, now: Timestamp) -> Vec<Finalizer> {
-        let Finished { id, instance, result, effects, metrics, keyed } = finished;
+        let Finished { id, instance, result, done } = finished;
+        let BundleDone { effects, metrics, elements, keyed } = done;
         let Some(bundle) = self.in_flight.remove(&id) else { return Vec::new() };
-        metrics.add_to(&mut self.metrics.attempted);
+        let over = self.failure.is_some() || self.cancelled || self.is_stopped();
+        self.metrics.add(bundle.stage, &metrics, &elements, result.is_ok() && !over);
         let stage = bundle.stage;
         let state = &mut self.stages[stage.0];
         state.running -= 1;
         state.instances.extend(instance);
         let mut touched = BTreeSet::from([stage]);
         // Of a run that is being ended nothing counts any more: bundles at work are told to stop, and say so.
-        if self.failure.is_some() || self.cancelled || self.is_stopped() {
+        if over {
             return Vec::new();
         }
         match result {
             Ok(()) => {
-                metrics.add_to(&mut self.metrics.committed);
                 let finalizers = self.apply(id, &bundle, effects, now, &mut touched);
                 if let (Some(mut keyed), Some(n)) = (keyed, bundle.key_group) {
                     keyed.keep();
@@ -76,9 +77,14 @@ impl Engine {
         let plan = self.plan.clone();
         let stage = &plan.stages[bundle.stage.0];
         let Effects { outputs, keyed, shards, spare_tables, windows, residuals, finalizers, views } = effects;
+        // Elements come before the watermark that follows from them.
+        let most = match stage.assigns {
+            Some(_) => self.stages[bundle.stage.0].progress.output(),
+            None => Timestamp::MAX,
+        };
         for (edge, batch) in outputs {
             let edge = stage.edges[edge];
-            self.deliver(edge.to, batch, edge.spread);
+            self.deliver(edge.to, batch, edge.spread, most);
             touched.insert(edge.to);
         }
         for batch in keyed {
@@ -222,8 +228,7 @@ impl Engine {
             BundleInput::Window { window, tables } => {
                 let closing =
                     Closing { window, hold: bundle.hold, tables, waiting: BTreeSet::new(), attempts };
-                self.stages[stage.0].closed.push_back(closing);
-                self.ready.insert(stage);
+                self.park_window(stage, closing, now + wait.into());
             }
             BundleInput::KeyGroup { batches } => {
                 let (Some(mut keyed), Some(n)) = (keyed, bundle.key_group) else { return };
@@ -237,11 +242,8 @@ impl Engine {
                 });
                 state.key_groups[n].waiting.splice(0..0, items);
                 self.return_key_group(stage, n, keyed);
-                let state = &mut self.stages[stage.0];
-                state.key_groups[n].attempts = attempts;
-                // Its bundle is owed also when it was for a time that had come.
-                state.ready_groups.insert(n);
-                self.ready.insert(stage);
+                self.stages[stage.0].key_groups[n].attempts = attempts;
+                self.rest(stage, n, now + wait.into());
             }
         }
     }

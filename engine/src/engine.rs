@@ -11,7 +11,6 @@ use purlin_sdk::{
     batch::{AnyBatch, Batch, Meta},
     exec::{BundleControl, BundleInput, RunEnv, StageInstance, key_groups},
     graph::Graph,
-    metrics::MetricsSnapshot,
     watermark::ControlPoint,
     window::Window,
 };
@@ -22,9 +21,10 @@ use crate::{
     checkpoint::Cutting,
     chooser::Chooser,
     live::Live,
+    metrics::RunMetrics,
     plan::Root,
     progress::{Held, Network, Progress, Rule, propagate},
-    state::{Item, KeyGroup, StageState},
+    state::{Closing, Item, KeyGroup, StageState},
     test_stream::Streams,
 };
 
@@ -53,7 +53,7 @@ pub struct Engine {
     pub(crate) in_flight: HashMap<BundleId, InFlight>,
     /// Bundles that are committed while another thread still splits them: they hold the watermark until it is done.
     pub(crate) lingering: HashMap<BundleId, InFlight>,
-    pub(crate) metrics: MetricsSnapshot,
+    pub(crate) metrics: RunMetrics,
     pub(crate) streams: Streams,
     pub(crate) live: Option<Live>,
     /// Commits whose finalizers have not all run. Counted where somebody waits for all that was told to be worked off.
@@ -65,6 +65,10 @@ pub struct Engine {
     pub(crate) waiting_bytes: usize,
     /// How many key groups each grouping has.
     pub(crate) key_groups: usize,
+    /// Shards and key groups that a cut has, to be encoded.
+    pub(crate) lent: usize,
+    /// The shards among them, with the groupings that they are for.
+    pub(crate) lent_shards: BTreeMap<BundleId, StageId>,
     /// The next checkpoint.
     pub(crate) cutting: Cutting,
     pub(crate) graph: Graph,
@@ -92,6 +96,8 @@ pub(crate) struct InFlight {
     pub(crate) key_group: Option<usize>,
     /// What each of the bundle's batches holds beside the bundle's least.
     pub(crate) batches: Vec<Held>,
+    /// Whether it is the first on its restriction.
+    pub(crate) fresh: bool,
     /// Threads that are splitting it.
     pub(crate) splitting: usize,
     /// Whether it began when the pipeline was being drained.
@@ -152,8 +158,10 @@ impl Engine {
         let stages = plan.stages.iter().map(|s| StageState::new(s.feeds.len())).collect();
         let controlled = plan.stages.iter().enumerate().filter(|(_, s)| matches!(s.assigns, Some(Some(_))));
         let controlled = controlled.map(|(i, _)| StageId(i)).collect();
+        let plan = Arc::new(plan);
         Ok(Engine {
-            plan: Arc::new(plan),
+            metrics: RunMetrics::new(plan.clone()),
+            plan,
             env: Arc::new(env),
             chooser: Chooser::new(&config),
             config,
@@ -168,7 +176,6 @@ impl Engine {
             now: Timestamp::MIN,
             in_flight: HashMap::new(),
             lingering: HashMap::new(),
-            metrics: MetricsSnapshot::default(),
             streams,
             live,
             finalizing: 0,
@@ -177,6 +184,8 @@ impl Engine {
             draining: false,
             waiting_bytes: 0,
             key_groups,
+            lent: 0,
+            lent_shards: BTreeMap::new(),
             cutting: Cutting::default(),
             graph: graph.clone(),
             next_bundle: 0,
@@ -238,18 +247,19 @@ impl Engine {
     }
 
     /// What was counted so far.
-    pub fn metrics(&self) -> &MetricsSnapshot {
+    pub fn metrics(&self) -> &RunMetrics {
         &self.metrics
     }
 
-    /// How many bundles are at work.
+    /// How many bundles are at work, and parts of a snapshot.
     pub fn in_flight(&self) -> usize {
-        self.in_flight.len()
+        self.in_flight.len() + self.lent
     }
 
-    /// Whether no bundle is at work, and none that is done still holds the watermark because it is being split.
+    /// Whether no bundle is at work and no part of a snapshot, and no bundle that is done still holds the watermark because
+    /// it is being split.
     pub fn is_quiet(&self) -> bool {
-        self.in_flight.is_empty() && self.lingering.is_empty()
+        self.in_flight.is_empty() && self.lingering.is_empty() && self.lent == 0
     }
 
     /// The input and output watermarks of the stage that begins at the transform `path`.
@@ -318,14 +328,11 @@ impl Engine {
         if self.failure.is_some() || self.cancelled || self.is_stopped() {
             return self.in_flight.is_empty();
         }
-        self.in_flight.is_empty()
-            && self.lingering.is_empty()
-            && self.streams.is_over()
-            && self.stages.iter().all(StageState::is_idle)
+        self.is_quiet() && self.streams.is_over() && self.stages.iter().all(StageState::is_idle)
     }
 
-    /// Adds elements to a stage.
-    pub(crate) fn deliver(&mut self, to: StageId, mut batch: AnyBatch, spread: bool) {
+    /// Adds elements to a stage, which hold its watermark at `most` at most.
+    pub(crate) fn deliver(&mut self, to: StageId, mut batch: AnyBatch, spread: bool, most: Timestamp) {
         if batch.is_empty() {
             return;
         }
@@ -347,7 +354,9 @@ impl Engine {
         let state = &mut self.stages[to.0];
         let waits = self.config.checkpoints && self.plan.stages[to.0].stable_input;
         for piece in pieces.into_iter().rev() {
-            let item = Item::elements(piece);
+            let mut item = Item::elements(piece);
+            item.time = item.time.min(most);
+            item.hold = item.hold.min(most);
             self.waiting_bytes += item.bytes;
             if waits {
                 state.progress.open(item.held());
@@ -368,6 +377,19 @@ impl Engine {
         self.wakes.insert((at, stage));
     }
 
+    /// Sets a window aside until processing time reaches `at`. It goes on holding the watermark.
+    pub(crate) fn park_window(&mut self, stage: StageId, closing: Closing, at: Timestamp) {
+        self.stages[stage.0].parked_windows.insert((at, self.next_parked), closing);
+        self.next_parked += 1;
+        self.wakes.insert((at, stage));
+    }
+
+    /// Lets a key group rest until processing time reaches `at`, whatever comes for it meanwhile.
+    pub(crate) fn rest(&mut self, stage: StageId, key_group: usize, at: Timestamp) {
+        self.stages[stage.0].resting_groups.insert(key_group, at);
+        self.clock_wakes.insert((at, stage, key_group));
+    }
+
     /// Makes ready what waits for processing time to come to `now`: parked work, key groups and generators with
     /// timers, and sources that were ahead of others.
     pub(crate) fn advance_clock(&mut self, now: Timestamp) {
@@ -385,6 +407,10 @@ impl Engine {
             let state = &mut self.stages[stage.0];
             while let Some(entry) = state.parked.first_entry().filter(|e| e.key().0 <= now) {
                 state.queue.push_back(entry.remove());
+                self.ready.insert(stage);
+            }
+            while let Some(entry) = state.parked_windows.first_entry().filter(|e| e.key().0 <= now) {
+                state.closed.push_back(entry.remove());
                 self.ready.insert(stage);
             }
         }

@@ -26,6 +26,8 @@ struct Draft {
     views: ViewSnapshot,
     key_group: Option<usize>,
     keyed: Option<Box<dyn GroupState>>,
+    /// Whether it begins a restriction.
+    fresh: bool,
 }
 
 impl Engine {
@@ -44,7 +46,7 @@ impl Engine {
             if self.next_live() {
                 continue;
             }
-            if !self.in_flight.is_empty() || !self.lingering.is_empty() {
+            if !self.is_quiet() {
                 return Next::Wait(self.next_wake());
             }
             // Quiescent. Sources that are ahead go by the watermarks of this moment, and not by those of the last look.
@@ -218,8 +220,7 @@ impl Engine {
             }
             Root::KeyGroups(_) => self.draft_key_group(id),
             Root::Splittable => {
-                let limit = self.limit(id);
-                let draft = self.draft_elements(id, 1, limit);
+                let draft = self.limit(id).and_then(|limit| self.draft_elements(id, 1, limit));
                 if draft.is_none() && !self.stages[id.0].queue.is_empty() {
                     self.ahead.insert(id);
                 }
@@ -234,6 +235,12 @@ impl Engine {
     fn draft_key_group(&mut self, id: StageId) -> Option<Draft> {
         while let Some(n) = self.pick_key_group(id) {
             let reached = self.reached(id);
+            let resting = &mut self.stages[id.0].resting_groups;
+            if resting.get(&n).is_some_and(|until| *until > reached.now) {
+                continue;
+            }
+            // Its bundle is owed also when it was for a time that had come.
+            let owed = resting.remove(&n).is_some();
             let group = &mut self.stages[id.0].key_groups[n];
             let waiting = std::mem::take(&mut group.waiting);
             let mut views = ViewSnapshot::default();
@@ -243,7 +250,7 @@ impl Engine {
                 waiting.into_iter().filter_map(|item| self.take_ready(id, item, &mut views)).collect()
             };
             let group = &mut self.stages[id.0].key_groups[n];
-            if items.is_empty() && !group.is_due(reached) {
+            if items.is_empty() && !owed && !group.is_due(reached) {
                 continue;
             }
             let Some(keyed) = group.state.take() else { continue };
@@ -264,6 +271,7 @@ impl Engine {
                 views,
                 key_group: Some(n),
                 keyed: Some(keyed),
+                fresh: false,
             });
         }
         None
@@ -336,6 +344,7 @@ impl Engine {
             return None;
         }
         let attempts = items.iter().map(|i| i.attempts).max().unwrap_or(0);
+        let fresh = most_items == 1 && items.iter().any(|item| !item.begun);
         let batches: Vec<_> = items.iter().map(Item::held).collect();
         let bytes: usize = items.iter().map(|i| i.bytes).sum();
         self.waiting_bytes -= bytes.min(self.waiting_bytes);
@@ -347,6 +356,7 @@ impl Engine {
             views: snapshot,
             key_group: None,
             keyed: None,
+            fresh,
         })
     }
 
@@ -377,7 +387,7 @@ impl Engine {
     fn start(&mut self, id: StageId, draft: Draft) -> Task {
         let plan = self.plan.clone();
         let stage = &plan.stages[id.0];
-        let Draft { input, batches, hold, attempts, views, key_group, keyed } = draft;
+        let Draft { input, batches, hold, attempts, views, key_group, keyed, fresh } = draft;
         let reached = self.reached(id);
         let is_copied = self.cutting.is_requested;
         let mut effects = Effects::default();
@@ -444,6 +454,7 @@ impl Engine {
             },
             key_group,
             batches,
+            fresh,
             splitting: 0,
             draining: self.draining,
             watermark,
@@ -477,6 +488,7 @@ impl Draft {
             views: ViewSnapshot::default(),
             key_group: None,
             keyed: None,
+            fresh: false,
         }
     }
 }

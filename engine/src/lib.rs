@@ -22,6 +22,7 @@ mod engine;
 mod issue;
 mod key_groups;
 mod live;
+mod metrics;
 mod plan;
 mod progress;
 mod side;
@@ -34,10 +35,12 @@ mod test_stream;
 mod windows;
 
 pub use checkpoint::{
-    CheckpointDir, CheckpointOptions, Checkpoints, Found, Segment, SegmentName, SegmentPart, Snapshot,
+    CheckpointDir, CheckpointOptions, Checkpoints, Cut, Found, Lent, Segment, SegmentName, SegmentPart,
+    Snapshot,
 };
 pub use config::EngineConfig;
 pub use engine::{Engine, Next};
+pub use metrics::RunMetrics;
 pub use plan::{Plan, StageId};
 pub use split::SplitCandidate;
 pub use task::{BundleId, Finished, Task, Teardown};

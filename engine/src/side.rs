@@ -62,7 +62,7 @@ impl Engine {
         let mut seen: HashMap<Window, Readiness> = HashMap::new();
         let mut late = 0;
         let held = item.held();
-        let Item { mut batch, time, hold, idle, attempts, bytes, key_group } = item;
+        let Item { mut batch, time, hold, idle, begun, attempts, bytes, key_group } = item;
         // Each of an element's windows waits, and is too late, for itself.
         batch.explode();
         let mut verdicts = Vec::with_capacity(batch.len());
@@ -82,7 +82,7 @@ impl Engine {
             });
         }
         if verdicts.iter().all(|v| *v == Readiness::Ready) {
-            return Some(Item { batch, time, hold, idle, attempts, bytes, key_group });
+            return Some(Item { batch, time, hold, idle, begun, attempts, bytes, key_group });
         }
         let waiting_or_gone = batch.partition(&mut |_, i| verdicts[i] == Readiness::Ready);
         let rest: Vec<Readiness> = verdicts.iter().filter(|v| **v != Readiness::Ready).copied().collect();
@@ -90,7 +90,7 @@ impl Engine {
         let gone = waiting.partition(&mut |_, i| rest[i] == Readiness::Waiting);
         late += gone.len();
         if late > 0 {
-            self.metrics.committed.count(stage.step.path(), DROPPED_DUE_TO_LATENESS, late as i64);
+            self.metrics.named.committed.count(stage.step.path(), DROPPED_DUE_TO_LATENESS, late as i64);
         }
         let state = &mut self.stages[id.0];
         let mut ready = None;

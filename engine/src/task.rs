@@ -8,8 +8,7 @@ use std::{
 
 use purlin_sdk::{
     PipelineError,
-    exec::{BundleControl, BundleCx, BundleInput, Effects, GroupState, RunEnv, StageInstance},
-    metrics::BundleMetrics,
+    exec::{BundleControl, BundleCx, BundleDone, BundleInput, Effects, RunEnv, StageInstance},
 };
 
 use crate::{Plan, StageId};
@@ -59,12 +58,11 @@ impl Task {
                 }
             }
         });
-        let (effects, metrics, keyed) = cx.into_effects();
         let (instance, result) = match result {
             Ok(instance) => (Some(instance), Ok(())),
             Err(error) => (None, Err(error)),
         };
-        Finished { id, instance, result, effects, metrics, keyed }
+        Finished { id, instance, result, done: cx.into_done() }
     }
 }
 
@@ -96,10 +94,7 @@ pub struct Finished {
     pub(crate) id: BundleId,
     pub(crate) instance: Option<StageInstance>,
     pub(crate) result: Result<(), PipelineError>,
-    pub(crate) effects: Effects,
-    pub(crate) metrics: BundleMetrics,
-    /// The key group's state that it had.
-    pub(crate) keyed: Option<Box<dyn GroupState>>,
+    pub(crate) done: BundleDone,
 }
 
 impl fmt::Debug for Finished {

@@ -23,6 +23,8 @@ impl Engine {
                 Closing { window, hold, tables: Vec::new(), waiting: Default::default(), attempts: 0 };
             closing.waiting =
                 self.in_flight.iter().filter(|(_, b)| b.shards_of.contains(&id)).map(|(id, _)| *id).collect();
+            // Nor does it close before what a snapshot has is back.
+            closing.waiting.extend(self.lent_shards.iter().filter(|(_, to)| **to == id).map(|(id, _)| *id));
             self.take_tables(id, &mut closing);
             self.place_closing(id, closing);
         }

@@ -211,7 +211,7 @@ impl RunControl for Signal {
     }
 
     fn metrics(&self) -> MetricsSnapshot {
-        self.lock().metrics().clone()
+        self.lock().metrics().snapshot()
     }
 
     fn stall_report(&self) -> StallReport {
@@ -379,7 +379,7 @@ impl Run {
         } else {
             RunState::Done
         };
-        Ok(RunOutcome { state, metrics: engine.metrics().clone() })
+        Ok(RunOutcome { state, metrics: engine.metrics().snapshot() })
     }
 
     fn wait(&self, until: Option<Timestamp>) {

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, MutexGuard, atomic::Ordering},
 };
 
-use purlin_engine::{Checkpoints, Engine};
+use purlin_engine::{Checkpoints, Cut, Engine, Snapshot};
 use purlin_sdk::PipelineError;
 
 use crate::run::Run;
@@ -23,7 +23,6 @@ impl Checkpointer {
     /// Makes checkpoints until the run is over, and a last one when it is done. Gives what to tell with an error that
     /// ended the run.
     pub(crate) fn work(mut self) -> String {
-        self.note();
         let worked = catch_unwind(AssertUnwindSafe(|| while self.next() {}));
         if let Err(payload) = worked {
             self.run.lock().fail(PipelineError::panic(None, None, &*payload));
@@ -40,10 +39,11 @@ impl Checkpointer {
     /// Waits for the next one to be due and makes it; whether there may be one more.
     fn next(&mut self) -> bool {
         let run = self.run.clone();
-        let Some((snapshot, last)) = self.cut(&run) else { return false };
+        let Some((cut, last)) = self.cut(&run) else { return false };
         // Stages that waited for the cut are ready again.
         run.news.notify_all();
-        let written = snapshot.and_then(|snapshot| self.checkpoints.write(&snapshot));
+        let written =
+            cut.and_then(|cut| encoded(&run, cut)).and_then(|snapshot| self.checkpoints.write(&snapshot));
         let finalizers = match written {
             Ok(()) => run.lock().snapshot_is_durable(),
             Err(error) => {
@@ -51,15 +51,15 @@ impl Checkpointer {
                 return false;
             }
         };
-        run.news.notify_all();
         self.note();
+        run.news.notify_all();
         let now = run.clock.now();
         finalizers.into_iter().for_each(|finalizer| finalizer.run(now));
         !last
     }
 
     /// A cut, and whether it is the last one; nothing when the run failed or was cancelled.
-    fn cut(&self, run: &Run) -> Option<(Result<purlin_engine::Snapshot, PipelineError>, bool)> {
+    fn cut(&self, run: &Run) -> Option<(Result<Cut, PipelineError>, bool)> {
         let mut engine = run.lock();
         loop {
             let over = run.is_over.load(Ordering::SeqCst);
@@ -79,7 +79,7 @@ impl Checkpointer {
             }
             engine = run.cut.wait(engine).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
-        Some((engine.snapshot(), run.is_over.load(Ordering::SeqCst)))
+        Some((engine.begin_snapshot(), run.is_over.load(Ordering::SeqCst)))
     }
 
     fn wait<'a>(
@@ -97,4 +97,15 @@ impl Checkpointer {
             Err(poisoned) => poisoned.into_inner().0,
         }
     }
+}
+
+/// Encodes all of `cut`, and gives back part by part what is.
+fn encoded(run: &Run, mut cut: Cut) -> Result<Snapshot, PipelineError> {
+    while let Some(lent) = cut.encode_next()? {
+        run.lock().give_back(lent);
+        if run.idle.load(Ordering::Relaxed) > 0 {
+            run.news.notify_one();
+        }
+    }
+    cut.finish()
 }

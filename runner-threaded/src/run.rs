@@ -52,14 +52,15 @@ impl Run {
         clock: ClockRef,
         virtual_clock: Option<ManualClock>,
         retries: u32,
-        checkpoints: Option<Checkpoints>,
+        mut checkpoints: Option<Checkpoints>,
     ) -> Result<RunHandle, PipelineError> {
         let deques: Vec<Deque<Box<Task>>> = (0..workers).map(|_| Deque::new_lifo()).collect();
         let shared = RunShared::new();
-        let due = if checkpoints.is_some() { Timestamp::MIN } else { Timestamp::MAX };
+        checkpoints.iter_mut().for_each(|checkpoints| checkpoints.note(clock.now()));
+        let due = checkpoints.as_ref().map_or(i64::MAX, |checkpoints| checkpoints.due().as_millis());
         let run = Arc::new(Run {
             cut: Condvar::new(),
-            checkpoint_due: AtomicI64::new(due.as_millis()),
+            checkpoint_due: AtomicI64::new(due),
             checkpointer: Mutex::new(None),
             is_over: AtomicBool::new(false),
             lives_on_a_script: engine.stream_clock().is_some(),
@@ -152,9 +153,13 @@ impl Run {
 
     /// Tells whoever makes checkpoints when there is something to do for it.
     pub(crate) fn tell_checkpointer(&self, engine: &Engine, now: Timestamp) {
-        if engine.is_snapshot_requested() || self.checkpoint_due.load(Ordering::SeqCst) <= now.as_millis() {
+        if engine.is_snapshot_requested() || self.is_checkpoint_due(now) {
             self.cut.notify_all();
         }
+    }
+
+    pub(crate) fn is_checkpoint_due(&self, now: Timestamp) -> bool {
+        self.checkpoint_due.load(Ordering::SeqCst) <= now.as_millis()
     }
 }
 
@@ -169,7 +174,7 @@ fn result_of(engine: &Engine) -> RunResult {
     } else {
         RunState::Done
     };
-    Ok(RunOutcome { state, metrics: engine.metrics().clone() })
+    Ok(RunOutcome { state, metrics: engine.metrics().snapshot() })
 }
 
 impl RunControl for Run {
@@ -188,7 +193,7 @@ impl RunControl for Run {
     }
 
     fn metrics(&self) -> MetricsSnapshot {
-        self.lock().metrics().clone()
+        self.lock().metrics().snapshot()
     }
 
     fn stall_report(&self) -> StallReport {

@@ -152,7 +152,9 @@ impl Worker {
 
     /// Nothing to run: splits what is at work, or sleeps.
     fn wait<'a>(&mut self, run: &'a Run, mut engine: MutexGuard<'a, Engine>, until: Option<Timestamp>) {
-        if engine.waits_for_checkpoint() {
+        let is_due =
+            run.virtual_clock.is_some() && engine.is_quiet() && run.is_checkpoint_due(run.clock.now());
+        if engine.waits_for_checkpoint() || is_due {
             // Time must not go on before. Whoever makes it tells the news.
             run.cut.notify_all();
             run.idle.fetch_add(1, Ordering::SeqCst);

@@ -5,11 +5,13 @@
 
 mod column;
 mod erased;
+mod firing;
 mod meta;
 mod windows;
 
 pub use column::Column;
 pub use erased::{AnyBatch, ErasedBatch};
+pub use firing::Firing;
 pub use meta::{Meta, Row};
 pub use windows::{WindowSet, Windows};
 

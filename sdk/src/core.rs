@@ -4,6 +4,7 @@ mod assign_watermark;
 mod co_group;
 mod combine;
 mod combine_with_context;
+mod fanout;
 mod flatten;
 mod group_by_key;
 mod partition;

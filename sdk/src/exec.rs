@@ -35,7 +35,7 @@ pub(crate) mod view;
 mod window_into;
 
 pub use assign::{AssignFactory, Assigned};
-pub use bundle::{BundleCx, Checks, RunEnv, SdfLimits};
+pub use bundle::{BundleCx, BundleDone, Checks, RunEnv, SdfLimits};
 pub use control::{BundleControl, SplitOutcome, SplitPoint};
 pub use downstream::Downstream;
 pub use effects::{Effects, Finalizer, KeyedBatch, Residual, WindowReport};
@@ -53,7 +53,9 @@ pub(crate) use async_par_do::{AsyncFactory, AsyncOptions, Reactor};
 pub(crate) use create::CreateFactory;
 pub(crate) use element_wise::{FilterFactory, FlatMapFactory, MapFactory};
 pub(crate) use fused::{FusedFactory, FusedStep, failing_step};
-pub(crate) use group::{CombineFold, Fold, GroupOp, KeyedCollector, ListFold};
+pub(crate) use group::{
+    CombineFold, FanoutOp, Fold, GroupOp, KeyedCollector, ListFold, Partial, PartialFold,
+};
 pub(crate) use outputs::SplitOutputs;
 pub(crate) use par_do::ParDoFactory;
 pub(crate) use partition::PartitionFactory;

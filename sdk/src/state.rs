@@ -50,6 +50,7 @@ mod timer_cell;
 mod timer_family;
 mod timer_scope;
 mod timer_setting;
+mod undo;
 mod value;
 
 pub use bag::Bag;

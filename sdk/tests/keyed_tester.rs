@@ -2,18 +2,19 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
 use purlin_derive::KeyedState;
 use purlin_sdk::{
-    BundleContext, BundleEmitter, Duration, Element, Emitter, ErrorKind, Key, KeyedDoFn, Phase, Pipeline,
-    ProcessContext, Result, SetupContext, Tag, TimerContext, Timestamp, View,
-    metrics::DROPPED_DUE_TO_LATENESS,
-    state::{Bag, KeyedState as _, Map, Timer, TimerFamily, Value},
+    BundleContext, BundleEmitter, DoFnError, Duration, Element, Emitter, ErrorKind, Key, KeyedDoFn, Phase,
+    Pipeline, ProcessContext, Result, SetupContext, Tag, TimerContext, Timestamp, View,
+    metrics::{DROPPED_DUE_TO_LATENESS, LATE_DATA_OUTPUT},
+    state::{Bag, KeyedState as _, Map, Multimap, OrderedList, Timer, TimerFamily, Value},
     testing::KeyedTester,
     window::Window,
 };
+use serde::{Deserialize, Serialize};
 
 const LATE: Tag<(String, i64)> = Tag::new("late");
 const ODD: Tag<i64> = Tag::new("odd");
@@ -174,7 +175,7 @@ fn windows_are_apart_and_expire() {
     gather.window(ten(0)).at(at(9)).process(key("a"), 6).unwrap();
     gather.window(ten(1)).at(at(12)).process(key("a"), 8).unwrap();
     assert_eq!((gather.tagged(LATE), gather.states()), (vec![(key("a"), 6)], 1));
-    assert_eq!(gather.counter(DROPPED_DUE_TO_LATENESS), 0);
+    assert_eq!((gather.counter(DROPPED_DUE_TO_LATENESS), gather.counter(LATE_DATA_OUTPUT)), (0, 1));
     gather.finish().unwrap();
     assert_eq!(gather.states(), 0);
 }
@@ -341,4 +342,70 @@ fn keys_that_are_done_are_forgotten() {
         assert_eq!(gather.states(), 0);
         assert_eq!(gather.output_watermark(), at(10 * round + 7));
     }
+}
+
+static CLONES: AtomicU64 = AtomicU64::new(0);
+
+/// Counts how often it is copied.
+#[derive(Serialize, Deserialize)]
+struct Counted(u64);
+
+impl Clone for Counted {
+    fn clone(&self) -> Counted {
+        CLONES.fetch_add(1, Ordering::Relaxed);
+        Counted(self.0)
+    }
+}
+
+#[derive(KeyedState)]
+#[keyed_state(crate = "purlin_sdk")]
+struct Large {
+    bag: Bag<Counted>,
+    list: OrderedList<Counted>,
+    map: Map<u64, Counted>,
+    by_key: Multimap<u64, Counted>,
+    value: Value<Counted>,
+}
+
+/// Keeps everything, several times.
+#[derive(Clone)]
+struct Keeps;
+
+impl KeyedDoFn for Keeps {
+    type Key = u8;
+    type Value = u64;
+    type Output = ();
+    type State = Large;
+    fn process(
+        &mut self,
+        _: &u8,
+        n: u64,
+        s: &mut Large,
+        cx: &ProcessContext<'_>,
+        _: &mut Emitter<'_, ()>,
+    ) -> Result {
+        s.bag.add(Counted(n));
+        s.list.add(cx.timestamp(), Counted(n));
+        s.map.put(n, Counted(n));
+        s.by_key.put(n % 7, Counted(n));
+        s.value.write(Counted(n));
+        if n == u64::MAX { Err(DoFnError::msg("on purpose")) } else { Ok(()) }
+    }
+}
+
+/// What a bundle costs that may have to be undone goes by what it changes, not by what its key holds.
+#[test]
+fn a_bundle_copies_nothing_of_a_large_state() {
+    let mut keeps = KeyedTester::of(Keeps);
+    keeps.process_bundle((0..100_000).map(|n| (1, n))).unwrap();
+    CLONES.store(0, Ordering::Relaxed);
+    for n in 0..50 {
+        keeps.process(1, 100_000 + n).unwrap();
+    }
+    assert!(keeps.process(1, u64::MAX).is_err());
+    assert_eq!(CLONES.load(Ordering::Relaxed), 0);
+    let state = keeps.state(&1).unwrap();
+    assert_eq!((state.bag.len(), state.list.len(), state.map.len()), (100_050, 100_050, 100_050));
+    assert_eq!(state.by_key.entries().count(), 100_050);
+    assert_eq!(state.value.read().map(|value| value.0), Some(100_049));
 }

@@ -28,7 +28,7 @@ macro_rules! b138 {
                 let error = build(bounded, $transform).unwrap_err();
                 assert_eq!(error.iter().count(), 1, "{error}");
                 let error = error.to_string();
-                assert!(error.contains("`All/Combine`") && error.contains(".without_defaults()"), "{error}");
+                assert!(error.contains("`All`") && error.contains(".without_defaults()"), "{error}");
                 build(bounded, $transform.without_defaults()).unwrap();
             }
             let p = Pipeline::new();

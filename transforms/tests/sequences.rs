@@ -22,6 +22,7 @@ use purlin_sdk::{
         Boundedness, Claims, Continuation, Manual, OffsetRange, OffsetRangeTracker, SdfContext,
         SplittableDoFn, WallTime,
     },
+    watermark::WatermarkStrategy,
     window::FixedWindows,
 };
 use purlin_transforms::{GenerateSequence, PeriodicImpulse, PeriodicSequence, Span, io::TextIo};
@@ -163,7 +164,7 @@ fn periodic_times_end_before_until() {
         let ticks = PeriodicImpulse::every(Duration::from_secs(2)).starting_at(secs(1));
         for (until, expected) in [(5, vec![1, 3]), (6, vec![1, 3, 5]), (1, vec![]), (-9, vec![])] {
             let got = elements(&*runner, |p| {
-                p.apply("Ticks", ticks.until(secs(until)))
+                p.apply("Ticks", ticks.clone().until(secs(until)))
                     .map_cx("Check", |time, cx| Ok((time, cx.timestamp() == time && cx.now() >= time)))
             });
             let expected: Vec<_> = expected.into_iter().map(|s| (secs(s), true)).collect();
@@ -362,6 +363,44 @@ fn b004_what_follows_an_endless_source_is_not_starved() {
         sorted.dedup();
         assert_eq!(sorted.len(), 50, "{runner:?} {got:?}");
         assert!(sorted.iter().all(|ms| ms % 20 == 0));
+    }
+}
+
+/// The first three windows of ten seconds, by their ends and sizes.
+fn first_tens<T: Element>(
+    runner: &dyn Runner,
+    build: impl FnOnce(&Pipeline) -> PCollection<T>,
+) -> Vec<(i64, i64)> {
+    let mut tens = first(runner, 3, |p| {
+        build(p)
+            .window_into("Tens", FixedWindows::of(Duration::from_secs(10)))
+            .map("One", |_| ((), 1_i64))
+            .combine_per_key("Count", Sum)
+            .map_cx("End", |(_, n), cx| Ok(((cx.timestamp().as_millis() + 1) / 1000, n)))
+    });
+    tens.sort_unstable();
+    tens
+}
+
+#[test]
+fn sequences_with_a_watermark_strategy() {
+    for runner in clocked() {
+        // Without it the windows would be those of the clock.
+        let numbers = first_tens(&*runner, |p| {
+            let strategy = WatermarkStrategy::for_monotonous_timestamps()
+                .with_timestamp_assigner(|n: &i64| secs(1000 + n))
+                .emit_per_bundle();
+            let sequence = GenerateSequence::from(0).rate(10, Duration::from_secs(1)).watermark(strategy);
+            p.apply("Numbers", sequence)
+        });
+        assert_eq!(numbers, [(1010, 10), (1020, 10), (1030, 10)], "{runner:?}");
+        let times = first_tens(&*runner, |p| {
+            let strategy = WatermarkStrategy::for_bounded_out_of_orderness(Duration::from_secs(5))
+                .with_timestamp_assigner(|at: &Timestamp| *at + Duration::from_secs(500));
+            let every = PeriodicImpulse::every(Duration::from_secs(1)).starting_at(Timestamp::EPOCH);
+            p.apply("Times", every.watermark(strategy))
+        });
+        assert_eq!(times, [(510, 10), (520, 10), (530, 10)], "{runner:?}");
     }
 }
 

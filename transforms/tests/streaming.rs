@@ -275,7 +275,7 @@ fn a_streaming_source_without_a_query_is_refused() {
 
     let (p, numbers) = (Pipeline::new(), MemoryStream::new());
     let result = doubled(&p, &numbers);
-    result.write_stream().for_each(|_| Ok(())).declare().unwrap();
+    result.write_stream().for_each(|_| Ok(())).declare();
     let again = result.map("Again", |n| n).write_stream().for_each(|_| Ok(())).start(&DirectRunner::new());
     assert!(again.unwrap_err().to_string().contains("has a streaming query already"));
 }

@@ -3,9 +3,17 @@
 //! They are held to one rule: a source hands over real records. So each record is stored in memory once, 1,024 at a time,
 //! and then processed. A loop in which the compiler keeps the event in registers measures no pipeline.
 
+mod exchange;
+pub mod small;
+mod source;
 pub mod w1;
 pub mod w2;
+pub mod w2x;
 pub mod w3;
+pub mod w4;
+pub mod w5;
+pub mod w6;
+pub mod w7;
 
 use std::ops::Range;
 use std::panic;

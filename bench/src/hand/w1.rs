@@ -55,9 +55,8 @@ pub fn naive(params: &Params) -> Result<Outcome, Failure> {
 }
 
 fn outcome<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> Outcome {
-    counts.fold(Outcome { checksum: 0, events: 0 }, |sum, (word, count)| Outcome {
-        checksum: sum.checksum.wrapping_add(checksum::word_count(word, count)),
-        events: sum.events + count,
+    counts.fold(Outcome::default(), |sum, (word, count)| {
+        Outcome::new(sum.checksum.wrapping_add(checksum::word_count(word, count)), sum.events + count)
     })
 }
 
@@ -134,7 +133,7 @@ mod tests {
     use crate::text::Text;
 
     fn params(file: &tempfile::NamedTempFile, threads: usize) -> Params {
-        Params { n: 0, threads, keys: 0, input: file.path().to_path_buf() }
+        Params { n: 0, threads, keys: 0, input: file.path().to_path_buf(), ..Params::default() }
     }
 
     fn file(text: &str) -> tempfile::NamedTempFile {

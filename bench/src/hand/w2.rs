@@ -4,20 +4,8 @@ use std::hint::black_box;
 use std::ops::Range;
 
 use super::on_shares;
-use crate::generate::{BATCH, Event, Generator};
+use crate::generate::{BATCH, Event, Generator, kept, repriced};
 use crate::{Failure, Outcome, Params, checksum};
-
-/// The first step: the price at a rate of 908 in 1000.
-#[inline]
-pub const fn repriced(event: Event) -> Event {
-    Event { price: event.price * 908 / 1_000, ..event }
-}
-
-/// The second step: whether the event stays.
-#[inline]
-pub const fn kept(event: &Event) -> bool {
-    !event.key.is_multiple_of(4)
-}
 
 /// What an event adds to the sum after all steps.
 #[inline]
@@ -82,7 +70,7 @@ pub fn unstored(params: &Params) -> Result<Outcome, Failure> {
 
 fn sum_of_shares(params: &Params, share: impl Fn(Range<u64>) -> u64 + Sync) -> Outcome {
     let sums = on_shares(params.n, params.threads, share);
-    Outcome { checksum: checksum::of(sums), events: params.n }
+    Outcome::new(checksum::of(sums), params.n)
 }
 
 /// Cuts a range into batches.
@@ -98,7 +86,7 @@ mod tests {
     #[test]
     fn all_loops_agree_on_any_number_of_threads() {
         for n in [0, 1, 1_023, 1_024, 1_025, 10_000] {
-            let mut params = Params { n, threads: 1, keys: 100, input: Default::default() };
+            let mut params = Params { n, threads: 1, keys: 100, ..Params::default() };
             let expected = unstored(&params).unwrap();
             assert_eq!(expected.events, n);
             for threads in 1..4 {

@@ -1,17 +1,17 @@
 //! W3: count events per key and tumbling window of 10 s; a window's counts come out when the watermark passes its end.
 
-mod exchange;
 mod merge;
+pub mod sliding;
 mod windows;
 
 use std::collections::HashMap;
-use std::hint::black_box;
-use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use self::windows::{Windows, closed_by, results, starts_at, window_of};
+use super::exchange::{self, Owner};
 use super::on_threads;
-use crate::generate::{BATCH, Event, Generator};
+use super::source::Source;
+use crate::generate::Generator;
 use crate::{Failure, Outcome, Params, checksum};
 
 pub use self::windows::WINDOW_MS;
@@ -24,7 +24,7 @@ pub use self::windows::WINDOW_MS;
 /// None.
 pub fn merged(params: &Params) -> Result<Outcome, Failure> {
     let checksum = if params.threads > 1 { merge::run(params) } else { alone(params) };
-    Ok(Outcome { checksum, events: params.n })
+    Ok(Outcome::new(checksum, params.n))
 }
 
 /// The same on one thread; several send each event to the one that owns its key. Best where hardly any events fold
@@ -33,8 +33,8 @@ pub fn merged(params: &Params) -> Result<Outcome, Failure> {
 /// # Errors
 /// None: the threads' channels outlive them.
 pub fn exchanged(params: &Params) -> Result<Outcome, Failure> {
-    let checksum = if params.threads > 1 { exchange::run(params)? } else { alone(params) };
-    Ok(Outcome { checksum, events: params.n })
+    let checksum = if params.threads > 1 { exchange_by_key(params)? } else { alone(params) };
+    Ok(Outcome::new(checksum, params.n))
 }
 
 /// What one writes first: one map of (window, key), looked through whenever a window closes. One thread only.
@@ -64,8 +64,52 @@ pub fn naive(params: &Params) -> Result<Outcome, Failure> {
         }
         close(&mut counts, closed_by(Generator::watermark(batch.end)));
     }
-    close(&mut counts, source.all_closed());
-    Ok(Outcome { checksum: sum, events: params.n })
+    close(&mut counts, all_closed(&source));
+    Ok(Outcome::new(sum, params.n))
+}
+
+/// Counts the windows of the keys that a thread owns. What crosses is a key and a timestamp: all that its owner needs.
+#[derive(Debug)]
+struct Tumbling {
+    windows: Windows,
+    sum: u64,
+}
+
+impl Owner<(u64, i64)> for Tumbling {
+    #[inline]
+    fn take(&mut self, (key, ts): (u64, i64)) {
+        self.windows.count(key, ts);
+    }
+
+    fn advance(&mut self, watermark: i64) {
+        let Tumbling { windows, sum } = self;
+        windows
+            .close(closed_by(watermark), |window, counts| *sum = sum.wrapping_add(results(window, counts)));
+    }
+}
+
+fn exchange_by_key(params: &Params) -> Result<u64, Failure> {
+    let claims = AtomicU64::new(0);
+    let owners = exchange::run(
+        params.threads,
+        || Tumbling { windows: Windows::new(), sum: 0 },
+        |worker| {
+            let mut source = Source::new(params);
+            while let Some(batch) = source.claim(&claims) {
+                let watermark = Generator::watermark(batch.start);
+                for event in source.fill(batch.clone()) {
+                    worker.give(event.key, (event.key, event.ts), watermark)?;
+                }
+                worker.passed(Generator::watermark(batch.end));
+            }
+            Ok(())
+        },
+    )?;
+    let last = all_closed(&Source::new(params));
+    Ok(checksum::of(owners.into_iter().map(|Tumbling { mut windows, mut sum }| {
+        windows.close(last, |window, counts| sum = sum.wrapping_add(results(window, counts)));
+        sum
+    })))
 }
 
 fn alone(params: &Params) -> u64 {
@@ -81,42 +125,13 @@ fn alone(params: &Params) -> u64 {
             sum = sum.wrapping_add(results(window, counts));
         });
     }
-    windows.close(source.all_closed(), |window, counts| sum = sum.wrapping_add(results(window, counts)));
+    windows.close(all_closed(&source), |window, counts| sum = sum.wrapping_add(results(window, counts)));
     sum
 }
 
-/// A thread's source: it claims batches in turn with the other threads, so that their event times stay together, and
-/// stores each event once.
-#[derive(Debug)]
-struct Source {
-    events: Generator,
-    n: u64,
-    stored: Vec<Event>,
-}
-
-impl Source {
-    fn new(params: &Params) -> Self {
-        Self { events: Generator::new(params.keys), n: params.n, stored: Vec::with_capacity(BATCH as usize) }
-    }
-
-    /// The next batch, or none at the end. A thread's later batches all lie after its earlier ones.
-    fn claim(&self, claims: &AtomicU64) -> Option<Range<u64>> {
-        // Only the counter itself is shared, so no order with other memory is needed.
-        let start = claims.fetch_add(BATCH, Ordering::Relaxed);
-        (start < self.n).then(|| start..self.n.min(start.saturating_add(BATCH)))
-    }
-
-    /// Stores a batch's events.
-    fn fill(&mut self, batch: Range<u64>) -> &[Event] {
-        self.stored.clear();
-        self.stored.extend(batch.map(|index| self.events.event(index)));
-        black_box(&self.stored)
-    }
-
-    /// The number below which every window lies that the source's events can be in.
-    fn all_closed(&self) -> i64 {
-        window_of(Generator::watermark(self.n).saturating_add(crate::generate::JITTER_MS)).saturating_add(1)
-    }
+/// The number below which every window lies that a source's events can be in.
+fn all_closed(source: &Source) -> i64 {
+    window_of(source.last_time()).saturating_add(1)
 }
 
 #[cfg(test)]
@@ -126,7 +141,7 @@ mod tests {
     #[test]
     fn all_loops_agree_on_any_number_of_threads() {
         for (n, keys) in [(0, 1), (1, 1), (1_025, 10), (350_000, 100), (350_000, 1_000_000)] {
-            let mut params = Params { n, threads: 1, keys, input: Default::default() };
+            let mut params = Params { n, threads: 1, keys, ..Params::default() };
             let expected = naive(&params).unwrap();
             assert_eq!(expected.events, n);
             for threads in 1..5 {
@@ -148,7 +163,7 @@ mod tests {
         let expected = checksum::of(
             counts.iter().map(|(&(key, start), &count)| checksum::window_count(key, start, count)),
         );
-        let params = Params { n: 250_000, threads: 1, keys: 3, input: Default::default() };
+        let params = Params { n: 250_000, threads: 1, keys: 3, ..Params::default() };
         assert_eq!(merged(&params).unwrap().checksum, expected);
     }
 }

@@ -16,11 +16,11 @@ const SEED: u64 = 1;
 /// # Errors
 /// If the text cannot be written.
 pub fn prepare(work: &Work, n: u64, threads: usize) -> io::Result<Params> {
-    let (keys, input) = match work.input {
-        Input::Events { keys } => (keys, PathBuf::new()),
-        Input::Text => (0, text(&folder()?, n)?),
+    let input = match work.input {
+        Input::Text => text(&folder()?, n)?,
+        _ => PathBuf::new(),
     };
-    Ok(Params { n, threads, keys, input })
+    Ok(Params { n, threads, keys: work.input.keys(), input, ..Params::default() })
 }
 
 /// The folder `bench-data` beside the program.

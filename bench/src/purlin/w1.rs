@@ -8,7 +8,7 @@ use std::sync::{
 use purlin_sdk::{Emitter, ProcessContext, Result};
 use purlin_transforms::{Count, io::TextIo};
 
-use super::run;
+use super::{direct, run};
 use crate::{Failure, Outcome, Params, checksum::word_count};
 
 /// Counts the words of the text as the word count example does.
@@ -27,7 +27,15 @@ pub fn counted(params: &Params) -> Result<Outcome, Failure> {
                 words.fetch_add(n, Ordering::Relaxed);
             });
     })?;
-    Ok(Outcome { checksum: checksum.load(Ordering::Relaxed), events: events.load(Ordering::Relaxed) })
+    Ok(Outcome::new(checksum.load(Ordering::Relaxed), events.load(Ordering::Relaxed)))
+}
+
+/// The same on the direct runner.
+///
+/// # Errors
+/// When the run fails.
+pub fn counted_direct(params: &Params) -> Result<Outcome, Failure> {
+    counted(&direct(params))
 }
 
 /// Emits the words of a line.

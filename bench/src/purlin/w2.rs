@@ -8,18 +8,17 @@ use std::sync::{
 use purlin_sdk::{CombineFn, PCollection};
 
 use super::{
-    run,
+    direct, partitions, run,
     source::{Events, Times},
 };
 use crate::{
     Failure, Outcome, Params,
-    generate::Event,
-    hand::w2::{kept, repriced},
+    generate::{Event, kept, repriced},
 };
 
 /// Adds up, and wraps as the hand-written loop does.
 #[derive(Clone, Debug)]
-struct WrappingSum;
+pub(super) struct WrappingSum;
 
 impl CombineFn for WrappingSum {
     type Input = u64;
@@ -63,6 +62,11 @@ pub fn plain_own_times(params: &Params) -> Result<Outcome, Failure> {
     w2(params, Times::Own, plain_chain)
 }
 
+/// The chain as plain transforms on the direct runner.
+pub fn plain_direct(params: &Params) -> Result<Outcome, Failure> {
+    plain(&direct(params))
+}
+
 fn fused_chain(events: &PCollection<Event>) -> PCollection<u64> {
     events.fused("Chain", |s| s.map("Reprice", repriced).filter("Keep", kept).map("Price", |e| e.price))
 }
@@ -79,10 +83,10 @@ fn w2(
     let sum = Arc::new(AtomicU64::new(0));
     run(params, |p| {
         let total = sum.clone();
-        let events = Events::read(p, params.keys, params.n, 2 * params.threads as u64, times);
+        let events = Events::read(p, params.keys, params.n, partitions(params), times);
         chain(&events).combine_globally("Sum", WrappingSum).map("Result", move |x| {
             total.store(x, Ordering::Relaxed);
         });
     })?;
-    Ok(Outcome { checksum: sum.load(Ordering::Relaxed), events: params.n })
+    Ok(Outcome::new(sum.load(Ordering::Relaxed), params.n))
 }

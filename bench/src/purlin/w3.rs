@@ -6,12 +6,12 @@ use std::sync::{
 };
 
 use purlin_sdk::{
-    BundleContext, BundleEmitter, CombineFn, DoFn, Duration, Emitter, ProcessContext, Result,
-    window::{FixedWindows, Window},
+    BundleContext, BundleEmitter, CombineFn, DoFn, Duration, Emitter, ProcessContext, Result, WindowInto,
+    window::{FixedWindows, SlidingWindows, Window},
 };
 
 use super::{
-    run,
+    direct, partitions, run,
     source::{Events, Times},
 };
 use crate::{Failure, Outcome, Params, checksum::window_count};
@@ -72,13 +72,27 @@ impl DoFn for Checksum {
 
 /// Counts per key and window of 10 seconds.
 pub fn tumbling(params: &Params) -> Result<Outcome, Failure> {
+    counted(params, FixedWindows::of(Duration::from_secs(10)))
+}
+
+/// Counts per key and window of 10 seconds on the direct runner.
+pub fn tumbling_direct(params: &Params) -> Result<Outcome, Failure> {
+    tumbling(&direct(params))
+}
+
+/// Counts per key and window of 10 seconds, one starting every second.
+pub fn sliding(params: &Params) -> Result<Outcome, Failure> {
+    counted(params, SlidingWindows::of(Duration::from_secs(10), Duration::from_secs(1)))
+}
+
+fn counted(params: &Params, windows: impl Into<WindowInto>) -> Result<Outcome, Failure> {
     let total = Arc::new(AtomicU64::new(0));
     run(params, |p| {
-        Events::read(p, params.keys, params.n, 2 * params.threads as u64, Times::Own)
-            .window_into("Windows", FixedWindows::of(Duration::from_secs(10)))
+        Events::read(p, params.keys, params.n, partitions(params), Times::Own)
+            .window_into("Windows", windows)
             .map("Key", |e| (e.key, ()))
             .combine_per_key("Count", Count)
             .par_do("Checksum", Checksum { bundle: 0, total: total.clone() });
     })?;
-    Ok(Outcome { checksum: total.load(Ordering::Relaxed), events: params.n })
+    Ok(Outcome::new(total.load(Ordering::Relaxed), params.n))
 }

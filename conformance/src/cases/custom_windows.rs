@@ -1,11 +1,12 @@
 //! Windows of a user's own: Beam's `testMergingCustomWindows`, `test_custom_merging_window`, `test_custom_window_type`.
 
 use purlin_sdk::{
-    Result, Runner, WindowInto,
+    Combine, Result, Runner, WindowInto,
+    testing::TestStream,
     window::{AssignContext, CustomWindow, MergedWindow, TimestampCombiner, Window, WindowFn},
 };
 
-use super::support::{Sum, at, collect, ms, secs, span, span_ms};
+use super::support::{Sum, assert_says, at, collect, ms, run_to_failure, secs, span, span_ms};
 
 /// Thirty seconds for what is called big, five seconds for all else; a big window swallows what is in it.
 #[derive(Debug)]
@@ -146,5 +147,74 @@ pub fn window_sums(r: &dyn Runner) {
         assert_eq!(sums(SlidingWindows::of(secs(6), secs(3)).into(), lifted), [15, 30, 30, 15]);
         assert_eq!(sums(SlidingWindows::of(secs(9), secs(3)).into(), lifted), [15, 30, 45, 30, 15]);
         assert_eq!(sums(Sessions::with_gap(ms(1500)).into(), lifted), [45]);
+    }
+}
+
+/// Windows of ten seconds, and one of thirteen, that merge as they must not.
+#[derive(Clone, Copy, Debug)]
+enum Breaks {
+    CoversTooLittle,
+    StartsTooLate,
+    MergesTwice,
+    MergesOne,
+    MergesAnother,
+    IntoOneThatIsThere,
+    IntoOneTwice,
+}
+
+impl WindowFn for Breaks {
+    fn assign(&self, cx: &AssignContext<'_>, out: &mut Vec<Window>) -> Result {
+        let start = if cx.timestamp() == at(3) { at(0) } else { cx.timestamp() };
+        out.push(Window::interval(start, cx.timestamp() + secs(10)));
+        Ok(())
+    }
+
+    fn is_merging(&self) -> bool {
+        true
+    }
+
+    fn merge(&self, windows: &[Window]) -> Result<Vec<MergedWindow>> {
+        let [a, b, c, d] = windows else { return Ok(vec![]) };
+        let merged = |sources: &[&Window], start: i64, end: i64| MergedWindow {
+            result: Window::interval(at(start), at(end)),
+            sources: sources.iter().map(|w| (*w).clone()).collect(),
+        };
+        Ok(match self {
+            Breaks::CoversTooLittle => vec![merged(&[a, b], 0, 10)],
+            Breaks::StartsTooLate => vec![merged(&[a, b], 1, 11)],
+            Breaks::MergesTwice => vec![merged(&[a, b], 0, 11), merged(&[b, c], 1, 12)],
+            Breaks::MergesOne => vec![merged(&[a], 0, 11)],
+            Breaks::MergesAnother => vec![merged(&[a, &Window::interval(at(5), at(7))], 0, 10)],
+            Breaks::IntoOneThatIsThere => vec![merged(&[a, b], 0, 13)],
+            Breaks::IntoOneTwice => vec![merged(&[a, b], 0, 20), merged(&[c, d], 0, 20)],
+        })
+    }
+}
+
+/// What a window function says of merging is looked at: the bundle fails, and the error says what is wrong and where.
+pub fn merges_that_cannot_be(r: &dyn Runner) {
+    for (breaks, what) in [
+        (Breaks::CoversTooLittle, "which does not cover it"),
+        (Breaks::StartsTooLate, "which does not cover it"),
+        (Breaks::MergesTwice, "twice"),
+        (Breaks::MergesOne, "two or more windows are merged"),
+        (Breaks::MergesAnother, "which is none of"),
+        (Breaks::IntoOneThatIsThere, "which is there already"),
+        (Breaks::IntoOneTwice, "which is there already"),
+    ] {
+        // Each twice, so that both parts of a fan-out have all.
+        let stream = || TestStream::new().elements((0..8_i64).map(|n| (n, at(n / 2))));
+        let error = run_to_failure(r, |p| {
+            p.apply("Values", stream())
+                .window_into("Ten", breaks)
+                .key_by("Key", |_| ())
+                .group_by_key("Group");
+        });
+        assert_says(&error.to_string(), &["`Group`", &format!("{breaks:?}"), what]);
+        let error = run_to_failure(r, |p| {
+            let keyed = p.apply("Values", stream()).window_into("Ten", breaks).key_by("Key", |_| ());
+            keyed.apply("Sum", Combine::per_key(Sum).with_hot_key_fanout(2));
+        });
+        assert_says(&error.to_string(), &["`Sum/PreCombine`", &format!("{breaks:?}"), what]);
     }
 }

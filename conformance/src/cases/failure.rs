@@ -7,7 +7,7 @@ use std::sync::{
 
 use purlin_sdk::{
     DoFn, DoFnError, Duration, Element, Emitter, ErrorKind, Pipeline, PipelineError, ProcessContext, Result,
-    Runner,
+    Runner, Timestamp,
     sdf::{
         Claims, Continuation, Manual, OffsetRange, OffsetRangeTracker, Progress, RestrictionTracker,
         SdfContext, SplittableDoFn,
@@ -15,7 +15,7 @@ use purlin_sdk::{
     window::FixedWindows,
 };
 
-use super::sources::Sum;
+use super::{probe::Probe, sources::Sum, support::Log};
 use crate::{
     Committed, OffsetSource,
     runners::{results, run},
@@ -312,4 +312,61 @@ pub fn a_retried_restriction_counts_once(runner: &dyn Runner) {
     .expect("the run fails");
     assert_eq!(out.sorted(), (0..2000).collect::<Vec<_>>());
     assert_eq!(sums.values(), [2000 * 1999 / 2]);
+}
+
+/// What a bundle is for that is tried again: elements, a window of a grouping, elements or a timer of keys.
+#[derive(Clone, Copy, Debug)]
+enum TriedAgain {
+    Elements,
+    Window,
+    Keyed,
+    Timer,
+}
+
+/// Fails three times, and notes when it was tried.
+fn fails(tries: &Log<Timestamp>, now: Timestamp) -> Result {
+    tries.push(now);
+    if tries.len() <= 3 { Err(DoFnError::msg("not yet").retryable()) } else { Ok(()) }
+}
+
+#[derive(Clone)]
+struct FailsInElements(Log<Timestamp>);
+
+impl DoFn for FailsInElements {
+    type Input = (String, i64);
+    type Output = String;
+    fn process(&mut self, _: (String, i64), cx: &ProcessContext<'_>, _: &mut Emitter<'_, String>) -> Result {
+        fails(&self.0, cx.now())
+    }
+}
+
+/// Each further try waits twice as long, whatever the bundle is for.
+pub fn retries_wait_longer_each_time(runner: &dyn Runner) {
+    use TriedAgain::{Elements, Keyed, Timer, Window};
+    for kind in [Elements, Window, Keyed, Timer] {
+        let tries = Log::default();
+        let noted = tries.clone();
+        run(runner, |p| {
+            let values = p.create("Values", [("k".to_owned(), 1_i64)]);
+            let probe = match kind {
+                Keyed => Probe::new(move |_, _, _, cx, _| fails(&noted, cx.now())),
+                Timer => Probe::new(|_, _, s, cx, _| s.a.set(cx, cx.timestamp()))
+                    .when_due(move |_, _, _, cx, _| fails(&noted, cx.now())),
+                Elements => {
+                    values.par_do("Fails", FailsInElements(noted));
+                    return;
+                }
+                Window => {
+                    let one = values.group_by_key("Group").map("One", |(k, _)| (k, 1_i64));
+                    one.par_do("Fails", FailsInElements(noted));
+                    return;
+                }
+            };
+            values.par_do_keyed("Fails", probe);
+        })
+        .unwrap_or_else(|e| panic!("{kind:?}: {e}"));
+        let tries = tries.take();
+        let waits: Vec<Duration> = tries.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert_eq!(waits, [100, 200, 400].map(Duration::from_millis), "{kind:?}");
+    }
 }

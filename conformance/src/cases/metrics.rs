@@ -1,13 +1,15 @@
 //! Metrics of elements and of bundles. Beam's `MetricsTest`.
 
 use purlin_sdk::{
-    BundleContext, BundleEmitter, DoFn, Emitter, KeyedDoFn, ProcessContext, Result, Runner, TimerContext,
-    metrics::DistributionValue,
+    BundleContext, BundleEmitter, DoFn, Emitter, KeyedDoFn, ListView, ParDo, ProcessContext, Result, Runner,
+    Tag, TimerContext, View,
+    metrics::{DistributionValue, Metrics, StringSetValue},
+    window::{Sessions, SlidingWindows},
 };
 
 use super::{
-    probe::{Cells, CellsTimer},
-    support::{Log, at, run},
+    probe::{Cells, CellsTimer, Probe},
+    support::{Log, Sum, at, run, secs},
 };
 
 /// Records something in each of its methods.
@@ -133,4 +135,110 @@ pub fn attempted_and_committed(r: &dyn Runner) {
     assert_eq!(tries.load(Ordering::SeqCst), 3);
     assert_eq!(outcome.metrics.committed.counter("Fail", "tries"), 1);
     assert_eq!(outcome.metrics.attempted.counter("Fail", "tries"), 3);
+    let elements = |metrics: &Metrics| (metrics.elements_in("Fail"), metrics.elements_out("Fail"));
+    assert_eq!(elements(&outcome.metrics.committed), (1, 1));
+    assert_eq!(elements(&outcome.metrics.attempted), (3, 1));
+}
+
+/// How many elements go into each transform and come out of it is counted without being asked for.
+pub fn elements_are_counted(r: &dyn Runner) {
+    const ODD: Tag<i64> = Tag::new("odd");
+    let outcome = run(r, |p| {
+        let numbers = p.create_timestamped("Numbers", (0..3000_i64).map(|n| (n, at(n % 20))));
+        let windowed = numbers.window_into("Sliding", SlidingWindows::of(secs(10), secs(5)));
+        let sums = windowed.key_by("Key", |n| n % 3).combine_per_key("Sum", Sum);
+        sums.flat_map("Twice", |(_, sum)| [sum, sum]);
+        let merging = numbers.window_into("Sessions", Sessions::with_gap(secs(5))).key_by("One", |_| ());
+        merging.group_by_key("Group");
+        numbers.reshuffle("Apart").filter("Few", |n| *n < 10);
+        p.flatten("Both", [numbers.clone(), numbers.reshuffle("Again")]);
+        let parts = numbers.par_do_with("Parts", ParDo::of(Odd).tag(ODD));
+        parts.tagged(ODD).map("Odds", |n| n);
+        let keyed = numbers.key_by("Text", |n| (n % 5).to_string());
+        keyed.par_do_keyed(
+            "Keyed",
+            Probe::new(|_, _, _, _, out| {
+                out.emit(String::new());
+                Ok(())
+            }),
+        );
+        let view = numbers.view_as_list("All");
+        let read = view.clone();
+        p.create("Main", [1_i64, 2]).par_do_with("Read", ParDo::of(Reads(read)).side(&view));
+    });
+    for metrics in [&outcome.metrics.committed, &outcome.metrics.attempted] {
+        for (step, elements) in [
+            ("Numbers/Values", (1, 3000)),
+            ("Sliding", (3000, 3000)),
+            ("Sum", (3000, 15)),
+            ("Twice", (15, 30)),
+            ("Group", (3000, 1)),
+            ("Apart", (3000, 3000)),
+            ("Few", (3000, 10)),
+            ("Both", (6000, 6000)),
+            ("Parts", (3000, 3000)),
+            ("Odds", (1500, 1500)),
+            ("Keyed", (3000, 3000)),
+            ("All", (3000, 0)),
+            ("Read", (2, 2)),
+        ] {
+            assert_eq!((metrics.elements_in(step), metrics.elements_out(step)), elements, "{step}");
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Odd;
+
+impl DoFn for Odd {
+    type Input = i64;
+    type Output = i64;
+    fn process(&mut self, n: i64, _: &ProcessContext<'_>, out: &mut Emitter<'_, i64>) -> Result {
+        if n % 2 == 0 {
+            out.emit(n);
+        } else {
+            out.emit_to(Tag::<i64>::new("odd"), n);
+        }
+        Ok(())
+    }
+}
+
+/// Looks at a side input.
+#[derive(Clone)]
+struct Reads(View<ListView<i64>>);
+
+impl DoFn for Reads {
+    type Input = i64;
+    type Output = usize;
+    fn process(&mut self, n: i64, cx: &ProcessContext<'_>, out: &mut Emitter<'_, usize>) -> Result {
+        out.emit(cx.side(&self.0)?.len() + n as usize);
+        Ok(())
+    }
+}
+
+/// Strings and paths, each once, from bundles that commit only.
+pub fn string_sets_and_tries(r: &dyn Runner) {
+    let tries = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let outcome = run(r, |p| {
+        let numbers = p.create("Numbers", (0..300_i64).chain(0..300));
+        numbers.map_cx("Note", |n, cx| {
+            cx.string_set("last digits").add(&(n % 10).to_string());
+            cx.bounded_trie("files").add([if n < 290 { "many" } else { "few" }.to_owned(), n.to_string()]);
+            Ok(n)
+        });
+        p.create("One", [1_i64]).map_cx("Fails once", move |n, cx| {
+            let again = tries.swap(true, std::sync::atomic::Ordering::SeqCst);
+            cx.string_set("tries").add(if again { "second" } else { "first" });
+            if again { Ok(n) } else { Err(purlin_sdk::DoFnError::msg("not now").retryable()) }
+        });
+    });
+    let metrics = &outcome.metrics.committed;
+    let digits = metrics.string_set("Note", "last digits").map(|set| set.iter().collect::<String>());
+    assert_eq!(digits.as_deref(), Some("0123456789"));
+    let paths = metrics.bounded_trie("Note", "files").map(|trie| trie.paths()).unwrap_or_default();
+    assert_eq!(paths.len(), 11, "{paths:?}");
+    assert_eq!((&paths[0].0[..], paths[10].clone()), (&["few", "290"][..], (vec!["many"], true)));
+    let tries = |metrics: &Metrics| metrics.string_set("Fails once", "tries").map(StringSetValue::len);
+    assert_eq!((tries(metrics), tries(&outcome.metrics.attempted)), (Some(1), Some(2)));
+    assert_eq!(metrics.string_set("Note", "files"), None);
 }

@@ -3,7 +3,7 @@
 //! The others have tests of what they do: retries (`b171`), shards, headers and names of files (`b189`), what matches
 //! nothing (`b187`), delimiters (`b182`), compression (`b186`), `without_defaults` (`b138`), `allowed_skew`
 //! ([`timestamp_skew`](super::basics::timestamp_skew)), `time_sorted` and `late_data` (`b088`), late data of groupings
-//! (`b121`). A fan-out changes nothing that can be seen but speed (`b140`).
+//! (`b121`), fan-outs ([`fanout`](super::fanout)).
 
 use purlin_sdk::{
     Runner, Timestamp, WindowInto,

@@ -22,8 +22,11 @@ fn sums(r: &dyn Runner, stream: TestStream<i64>, windowing: WindowInto, fanout: 
     run(r, |p| {
         let keyed =
             p.apply("Stream", stream).window_into("Windows", windowing).key_by("Key", |_| "hot".to_owned());
-        let combine = fanout.into_iter().fold(Combine::per_key(Sum), Combine::with_hot_key_fanout);
-        keyed.apply("Sum", combine).map_cx("Pane", move |(_, sum), cx| {
+        let sums = match fanout {
+            Some(n) => keyed.apply("Sum", Combine::per_key(Sum).with_hot_key_fanout(n)),
+            None => keyed.apply("Sum", Combine::per_key(Sum)),
+        };
+        sums.map_cx("Pane", move |(_, sum), cx| {
             let window = cx.window();
             let span = if window.as_interval().is_some() { span(&window) } else { (0, 0) };
             noted.push((span, sum, cx.pane().timing, cx.pane().is_last));

@@ -1,10 +1,10 @@
 //! Processing-time timers that are pending when the input is over: Go's `TestTimersProcessingTimeBounded`.
 
-use purlin_sdk::{Runner, testing::TestStream, window::FixedWindows};
+use purlin_sdk::{Runner, WindowInto, testing::TestStream, window::FixedWindows};
 
 use super::{
     probe::{Keyed, Probe, k, outputs, values},
-    support::{at, collect, secs},
+    support::{at, collect, secs, span},
 };
 
 fn stream() -> Keyed {
@@ -79,19 +79,43 @@ pub fn pending_timers_end(r: &dyn Runner) {
         p.create("Values", [k(1)]).par_do_keyed("Probe", probe)
     });
     assert_eq!(many.len(), 1500);
-    // In a window that expires while time goes on, once more only.
+}
+
+/// In a window that ends before the input may end a timer that sets itself fires once more, at its own time, whether
+/// the window ends while time goes on or with the input, which is a matter of how bundles fall; so do those that it sets
+/// beside itself, but not without an end.
+pub fn the_last_timers_of_a_window(r: &dyn Runner) {
     let stream = stream().element_at(k(1), at(1)).advance_watermark_to(at(11)).element_at(k(1), at(12));
     let out = outputs(r, &stream, |pc| {
-        pc.window_into("Ten", FixedWindows::of(secs(10))).par_do_keyed(
-            "Once",
-            Probe::new(|_, _, s, cx, _| s.p.set_after(cx, secs(1))).when_due(|_, _, s, cx, out| {
-                out.emit(cx.timestamp().as_millis().to_string());
-                s.p.set_after(cx, secs(1))
-            }),
-        )
+        pc.window_into("Ten", FixedWindows::of(secs(10))).par_do_keyed("Once", periodic(1, i64::MAX))
     });
-    let of = |time: &str| out.iter().filter(|(x, _)| x == time).count();
-    assert_eq!((of("1000"), of("12000")), (1, 1001));
+    assert_eq!(values(out), ["k1", "k1"]);
+    // Windows that end before, with, and after the elements of others, at many places in many bundles.
+    for lateness in [secs(0), secs(25)] {
+        let fired = collect(r, |p| {
+            let elements = (0..60_i64).map(|t| ((format!("{}", t % 2), t), at(t)));
+            p.create_timestamped("Values", elements)
+                .window_into("Ten", WindowInto::of(FixedWindows::of(secs(10))).allowed_lateness(lateness))
+                .par_do_keyed("Once", periodic(1, i64::MAX))
+                .map_cx("Window", |fired, cx| Ok((span(&cx.window()), fired)))
+        });
+        let expected =
+            (0..6).flat_map(|n| ["01", "11"].map(|first| ((10 * n, 10 * n + 10), first.to_owned())));
+        assert_eq!(fired, expected.collect::<Vec<_>>(), "lateness {lateness}");
+    }
+    let chain = collect(r, |p| {
+        let probe = Probe::new(|_, _, s, cx, _| s.ptags.tag("0").set_after(cx, secs(1)));
+        let probe = probe.when_due(|_, _, s, cx, out| {
+            let n = s.count();
+            out.emit(n.to_string());
+            s.ptags.tag(&n.to_string()).set_after(cx, secs(1))
+        });
+        p.create_timestamped("Values", [0, 5, 15].map(|t| (k(t), at(t))))
+            .window_into("Ten", FixedWindows::of(secs(10)))
+            .par_do_keyed("Chain", probe)
+            .map("One", |_| ())
+    });
+    assert_eq!(chain.len(), 2 * 1001);
 }
 
 /// Work that takes long in callbacks: each fires once, whatever is split or stolen meanwhile.

@@ -13,7 +13,7 @@ use purlin_derive::KeyedState;
 use purlin_sdk::{
     CombineFn, DoFnError, Emitter, Key, KeyedDoFn, KeyedParDo, PCollection, ParDoOutputs, Pipeline,
     ProcessContext, Result, Runner, Tag, TimerContext, Timestamp, WindowInto,
-    metrics::DROPPED_DUE_TO_LATENESS,
+    metrics::{DROPPED_DUE_TO_LATENESS, LATE_DATA_OUTPUT},
     state::{Bag, Combining, Map, Multimap, OrderedList, Set, Timer, TimerFamily, Value},
     testing::TestStream,
     window::{FixedWindows, Sessions, Window},
@@ -682,6 +682,8 @@ pub fn b088_sorted_input_that_is_late_but_allowed(r: &dyn Runner) {
         assert_eq!(late.take(), if has_output { vec![k(5)] } else { vec![] });
         let dropped = outcome.metrics.committed.counter("Sorted", DROPPED_DUE_TO_LATENESS);
         assert_eq!(dropped, i64::from(!has_output));
+        let rescued = outcome.metrics.committed.counter("Sorted", LATE_DATA_OUTPUT);
+        assert_eq!(rescued, i64::from(has_output));
     }
 }
 
@@ -729,8 +731,9 @@ pub fn late_elements(r: &dyn Runner) {
         assert_eq!(log.take(), ["k0", "k1", "k0"]);
         let expected = if has_output { vec![(3, at(3), (0, 10))] } else { vec![] };
         assert_eq!(late.take(), expected);
-        let dropped = outcome.metrics.committed.counter("Count", DROPPED_DUE_TO_LATENESS);
-        assert_eq!(dropped, i64::from(!has_output));
+        let counted = |metric| outcome.metrics.committed.counter("Count", metric);
+        assert_eq!(counted(DROPPED_DUE_TO_LATENESS), i64::from(!has_output));
+        assert_eq!(counted(LATE_DATA_OUTPUT), i64::from(has_output));
     }
 }
 

@@ -1,11 +1,12 @@
 //! Side inputs whose collection fires more than once: slowly changing ones, early and late panes.
 
 use purlin_sdk::{
-    Emitter, PCollection, ParDo, ProcessContext, Runner, Tag, View, WindowInto,
+    Emitter, KeyedParDo, PCollection, ParDo, ProcessContext, Runner, Tag, View, WindowInto,
     testing::TestStreams,
     window::{FixedWindows, GlobalWindows, Trigger},
 };
 
+use super::probe::{Probe, k};
 use super::support::{Log, assert_says, at, build_errors, run, run_to_failure, secs};
 
 const MAIN: Tag<i64> = Tag::new("main");
@@ -150,4 +151,51 @@ pub fn a_side_input_that_is_never_ready_is_refused(_: &dyn Runner) {
     assert_says(&view(WindowInto::of(GlobalWindows)), &["`View`", "never ready", "Trigger::repeatedly"]);
     let once = WindowInto::of(GlobalWindows).trigger(Trigger::after_count(1)).discarding();
     assert_says(&view(once), &["`View`", "may end", "allow_data_loss"]);
+}
+
+/// An element of a stateful DoFn waits until its side window is ready, and its state is not touched before: what comes
+/// later for the key and window finds it as if the one that waited had not been there yet.
+pub fn b136_a_stateful_dofn_waits_for_its_side_input(r: &dyn Runner) {
+    const KEYED: Tag<(String, i64)> = Tag::new("keyed");
+    let log: Log<String> = Log::default();
+    let (first, second, noted) = (log.clone(), log.clone(), log.clone());
+    let script = TestStreams::new()
+        .stream(KEYED)
+        .stream(SIDE)
+        .elements(KEYED, [(k(1), at(1)), (k(2), at(2)), (k(3), at(11))])
+        .mark(move || first.push("nothing is ready".to_owned()))
+        .elements(SIDE, [(10, at(3))])
+        .advance_watermark_to(SIDE, at(10))
+        .mark(move || second.push("the first window is ready".to_owned()))
+        .elements(KEYED, [(k(4), at(4)), (k(5), at(15))])
+        .elements(SIDE, [(20, at(13))]);
+    run(r, |p| {
+        let streams = p.apply("Streams", script);
+        let view = streams.tagged(SIDE).window_into("Side", fixed()).view_as_list("View");
+        let side = view.clone();
+        let probe = Probe::new(move |_, i, s, cx, _| {
+            let seen = cx.side(&side)?.to_vec();
+            noted.push(format!("{i} sees {seen:?}, as number {}", s.count()));
+            Ok(())
+        });
+        let keyed = streams.tagged(KEYED).window_into("Main", fixed());
+        keyed.par_do_keyed_with("Read", KeyedParDo::of(probe).side(&view));
+    });
+    let mut seen = log.take();
+    // Those of the second window waited in no order.
+    seen[5..].sort();
+    let numbers =
+        |text: &str| text.replace("as number 1", "as number n").replace("as number 2", "as number n");
+    assert_eq!(
+        seen[..5],
+        [
+            "nothing is ready",
+            "1 sees [10], as number 1",
+            "2 sees [10], as number 2",
+            "the first window is ready",
+            "4 sees [10], as number 3",
+        ]
+    );
+    let last: Vec<String> = seen[5..].iter().map(|text| numbers(text)).collect();
+    assert_eq!(last, ["3 sees [20], as number n", "5 sees [20], as number n"]);
 }

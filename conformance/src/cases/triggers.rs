@@ -2,7 +2,7 @@
 
 use purlin_sdk::{
     Duration, GroupByKey, Runner, Timestamp, WindowInto,
-    metrics::{DROPPED_DUE_TO_CLOSED_WINDOW, DROPPED_DUE_TO_LATENESS},
+    metrics::{DROPPED_DUE_TO_CLOSED_WINDOW, DROPPED_DUE_TO_LATENESS, LATE_DATA_OUTPUT},
     testing::TestStream,
     window::{
         ClosingBehavior, FixedWindows, GlobalWindows, OnTimeBehavior, PaneInfo, PaneTiming, Sessions,
@@ -276,8 +276,12 @@ pub fn b121_late_data_are_counted_and_can_be_had(r: &dyn Runner) {
         late.collect("Late", &rest);
     })
     .unwrap();
-    let counter = |step: &str| result.metrics.committed.counter(step, DROPPED_DUE_TO_LATENESS);
-    assert_eq!((counter("Dropping"), counter("Keeping/Group")), (7, 7));
+    let counted = |step, metric| result.metrics.committed.counter(step, metric);
+    let dropped = |step| counted(step, DROPPED_DUE_TO_LATENESS);
+    // What comes out is not dropped.
+    assert_eq!((dropped("Dropping"), dropped("Keeping/Group")), (7, 0));
+    let rescued = |step| counted(step, LATE_DATA_OUTPUT);
+    assert_eq!((rescued("Dropping"), rescued("Keeping/Group")), (0, 7));
     let mut kept: Vec<_> =
         late.seen().into_iter().map(|s| (s.value.1, s.timestamp, span(&s.window))).collect();
     kept.sort_unstable();

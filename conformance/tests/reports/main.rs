@@ -5,3 +5,4 @@ mod deep;
 mod direct;
 mod many;
 mod runs;
+mod splits;

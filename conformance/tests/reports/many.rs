@@ -1,7 +1,7 @@
 //! Cases of the table that are run many times, or on fewer runners than the table has, since they take long.
 
 use purlin_conformance::{
-    cases::{failure, lifecycle, splittable, timers},
+    cases::{costs, failure, lifecycle, splittable, timers},
     runners::{for_each_parallel_runner, for_each_runner_with},
 };
 use purlin_runner_direct::DirectRunner;
@@ -32,4 +32,14 @@ fn b073_a_timer_that_sets_itself_for_ever_is_an_error() {
     let case = timers::b073_a_timer_that_sets_itself_for_ever_is_an_error;
     case(&DirectRunner::new().seed(0));
     case(&ThreadedRunner::new().parallelism(2));
+}
+
+/// A million lines: on one runner, for its time. What an element costs is what it costs among ten thousand.
+#[test]
+fn b177_a_million_lines() {
+    let runner = ThreadedRunner::new().parallelism(2);
+    let (few, many) = (costs::cost(&runner, 10_000), costs::cost(&runner, 1_000_000));
+    for (few, many) in few.into_iter().zip(many) {
+        assert!(many <= few + few / 50 + 10, "in thousandths of an operation: {few} of few, {many} of many");
+    }
 }

@@ -3,7 +3,7 @@
 //! undisturbed, each element once, and so is what was counted.
 
 use fastrand::Rng;
-use purlin_engine::{Snapshot, Task};
+use purlin_engine::{Cut, Snapshot, Task};
 
 use super::*;
 
@@ -18,6 +18,8 @@ struct Process {
     engine: Engine,
     /// Bundles at work.
     running: Vec<Task>,
+    /// A cut that is being encoded.
+    cut: Option<Cut>,
     /// The newest snapshot on disk.
     on_disk: Option<Vec<u8>>,
     kills: usize,
@@ -48,8 +50,8 @@ impl Process {
         let clock = ManualClock::default();
         let env = Process::env(&clock, &config, rng.bool());
         let engine = Engine::new(&graph, env, config.clone()).unwrap();
-        let (running, on_disk) = (Vec::new(), None);
-        Process { graph, clock, rng, config, engine, running, on_disk, kills: 0, amidst: 0 }
+        let (running, cut, on_disk) = (Vec::new(), None, None);
+        Process { graph, clock, rng, config, engine, running, cut, on_disk, kills: 0, amidst: 0 }
     }
 
     fn one_in(&mut self, n: u32) -> bool {
@@ -60,6 +62,7 @@ impl Process {
     fn kill(&mut self) {
         self.kills += 1;
         self.running.clear();
+        self.cut = None;
         // Often with another number of threads.
         self.config.parallelism = self.rng.usize(1..5);
         self.config.seed = Some(self.rng.u64(..));
@@ -80,10 +83,40 @@ impl Process {
         self.engine.stream_clock().unwrap_or(&self.clock).now()
     }
 
+    fn begin_snapshot(&mut self) {
+        self.amidst += usize::from(!self.running.is_empty());
+        self.cut = Some(self.engine.begin_snapshot().unwrap());
+    }
+
+    /// Encodes another part of the cut; whether it is on disk then.
+    fn encode_next(&mut self) -> bool {
+        let Some(cut) = &mut self.cut else { return false };
+        match cut.encode_next().unwrap() {
+            Some(lent) => {
+                self.engine.give_back(lent);
+                false
+            }
+            None => self.end_snapshot(),
+        }
+    }
+
     /// Makes a snapshot, and says whether it came to disk before the process was killed.
     fn snapshot(&mut self) -> bool {
-        self.amidst += usize::from(!self.running.is_empty());
-        let bytes = self.engine.snapshot().unwrap().to_bytes();
+        let kills = self.kills;
+        if self.cut.is_none() {
+            self.begin_snapshot();
+        }
+        while !self.encode_next() {
+            if self.kills > kills {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn end_snapshot(&mut self) -> bool {
+        let Some(cut) = self.cut.take() else { return false };
+        let bytes = cut.finish().unwrap().to_bytes();
         if self.kills < KILLS && self.one_in(4) {
             // Before it was on disk.
             self.kill();
@@ -110,8 +143,15 @@ impl Process {
             if self.one_in(12) {
                 self.engine.request_snapshot();
             }
-            if self.engine.is_snapshot_requested() && self.engine.can_snapshot() && self.rng.bool() {
-                self.snapshot();
+            if self.cut.is_some() && self.rng.bool() {
+                self.encode_next();
+            }
+            if self.engine.is_snapshot_requested()
+                && self.cut.is_none()
+                && self.engine.can_snapshot()
+                && self.rng.bool()
+            {
+                self.begin_snapshot();
             }
             if !self.running.is_empty() && (self.running.len() >= self.config.parallelism || self.one_in(3)) {
                 self.finish_one();
@@ -120,6 +160,7 @@ impl Process {
             match self.engine.next(self.now()) {
                 Next::Task(task) => self.running.push(*task),
                 Next::Wait(_) if !self.running.is_empty() => self.finish_one(),
+                Next::Wait(_) if self.cut.is_some() => drop(self.snapshot()),
                 Next::Wait(_)
                     if self.engine.waits_for_checkpoint() || self.engine.is_snapshot_requested() =>
                 {
@@ -127,6 +168,9 @@ impl Process {
                     self.snapshot();
                 }
                 Next::Wait(until) => self.clock.set(until.unwrap()),
+                // One that was begun before the end.
+                Next::Over if self.cut.is_some() => drop(self.snapshot()),
+                Next::Idle => unreachable!("nothing is live here"),
                 Next::Over => {
                     assert!(self.engine.failure().is_none(), "{:?}", self.engine.failure());
                     if self.snapshot() {
@@ -143,7 +187,7 @@ pub(super) fn results_of_killed_engine(draw: Draw, seed: u64, parallelism: usize
     let Ran { drawn, graph } = built(draw, seed);
     let mut process = Process::start(graph, seed, parallelism);
     process.run();
-    let dropped = process.engine.metrics().committed.counter_total(DROPPED_DUE_TO_LATENESS);
+    let dropped = process.engine.metrics().snapshot().committed.counter_total(DROPPED_DUE_TO_LATENESS);
     process.engine.shut_down().into_iter().for_each(|teardown| teardown.run().unwrap());
     (results(&drawn, dropped), process.kills, process.amidst)
 }

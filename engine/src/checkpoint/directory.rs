@@ -149,7 +149,8 @@ impl CheckpointDir {
         for entry in entries.flatten() {
             let file = entry.file_name();
             let Some(text) = file.to_str() else { continue };
-            let abandoned = number_of(text, SEGMENTS).is_some_and(|n| !self.there.contains(&n))
+            let number = number_of(text, MANIFEST).or_else(|| number_of(text, SEGMENTS));
+            let abandoned = number.is_some_and(|n| !self.there.contains(&n))
                 || (text.starts_with(&format!(".{HEAD}")) && text.ends_with(".tmp"));
             if abandoned {
                 let _ = fs::remove_file(entry.path());
@@ -180,6 +181,11 @@ impl CheckpointDir {
             self.path.display(),
             damaged.join("\n  ")
         )))
+    }
+
+    /// Counts checkpoints after `number` no longer among those that are kept: they are damaged, and go with the next write.
+    pub(super) fn pass_over_after(&mut self, number: u64) {
+        self.there.retain(|n| *n <= number);
     }
 
     fn read(&self, number: u64) -> Result<(Timestamp, Snapshot), String> {
@@ -309,6 +315,21 @@ mod tests {
         fs::write(dir.file(1, SEGMENTS), "").unwrap();
         let told = dir.newest().unwrap_err().to_string();
         assert!(told.contains("checkpoint 1") && told.contains("checkpoint 2"), "{told}");
+    }
+
+    #[test]
+    fn a_damaged_one_is_not_kept_in_the_place_of_one_that_is_whole() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut dir = CheckpointDir::open(temp.path()).unwrap();
+        dir.write(&snapshot(1)).unwrap();
+        dir.write(&snapshot(2)).unwrap();
+        fs::write(dir.file(2, SEGMENTS), "").unwrap();
+        let found = dir.newest().unwrap().unwrap();
+        dir.pass_over_after(found.number);
+        assert_eq!(dir.write(&snapshot(3)).unwrap(), 3);
+        fs::write(dir.file(3, SEGMENTS), "").unwrap();
+        assert_eq!(dir.newest().unwrap().unwrap().number, 1);
+        assert!(!dir.file(2, MANIFEST).exists());
     }
 
     #[test]

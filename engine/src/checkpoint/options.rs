@@ -75,7 +75,7 @@ impl CheckpointOptions {
             )));
         }
         config.checkpoints = true;
-        let dir = CheckpointDir::open(path)?;
+        let mut dir = CheckpointDir::open(path)?;
         if !self.restore && !dir.is_empty() {
             return Err(PipelineError::runner(format!(
                 "the checkpoint directory `{}` has checkpoints of another run: go on from there, on the command line by \
@@ -85,6 +85,7 @@ impl CheckpointOptions {
         }
         let found = if self.restore { dir.newest()? } else { None };
         let newest = found.as_ref().map(|found| found.number);
+        newest.into_iter().for_each(|number| dir.pass_over_after(number));
         let engine = match found {
             Some(Found { number, made_at, snapshot, damaged }) => {
                 for what in damaged {

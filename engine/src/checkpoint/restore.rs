@@ -43,7 +43,7 @@ impl Engine {
             plan.stages.iter().enumerate().map(|(i, s)| (s.step.path(), StageId(i))).collect();
         engine.now = header.now;
         engine.draining = header.draining;
-        engine.metrics = header.metrics.clone();
+        engine.metrics.named = header.metrics.clone();
         engine.streams.resume(&header.streams);
         if let (Some(live), Some(watermark)) = (&mut engine.live, header.live) {
             live.resume(watermark);

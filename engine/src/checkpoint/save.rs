@@ -1,7 +1,7 @@
 //! Making the cut.
 
 use purlin_sdk::{
-    Phase, PipelineError, Result, Timestamp,
+    PipelineError, Result, Timestamp,
     batch::ErasedBatch,
     exec::{
         AnyTable, BatchCodec, BundleInput,
@@ -12,7 +12,7 @@ use purlin_sdk::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Segment, SegmentName, SegmentPart, Snapshot,
+    Cut, SegmentPart,
     header::{Header, SavedGraph, StageHeader},
 };
 use crate::{
@@ -73,29 +73,13 @@ pub(super) fn next_item(input: &mut &[u8]) -> Result<Option<ItemHeader>> {
 }
 
 impl Engine {
-    /// The pipeline as it is between the last commit and the next. Bundles at work count as not started.
-    ///
-    /// # Errors
-    /// When a bundle is at work of which it is not known what it began with, see [`can_snapshot`](Engine::can_snapshot);
-    /// when something does not encode.
-    pub fn snapshot(&mut self) -> Result<Snapshot, PipelineError> {
-        if !self.can_snapshot() {
-            return Err(PipelineError::runner(
-                "a snapshot was asked for while bundles are at work, or after the run has failed",
-            ));
-        }
+    pub(super) fn save_header(&mut self, cut: &mut Cut) -> Result<(), PipelineError> {
         let header = self.header()?;
         let mut bytes = Vec::new();
         put(&header, &mut bytes)
             .map_err(|e| PipelineError::runner(format!("a snapshot does not encode: {e}")))?;
-        let name = SegmentName { stage: "".into(), part: SegmentPart::Header };
-        let mut segments = vec![Segment { name, bytes }];
-        for i in 0..self.stages.len() {
-            self.save_stage(StageId(i), &mut segments)
-                .map_err(|e| PipelineError::user(self.plan.stages[i].step.clone(), Phase::Checkpoint, e))?;
-        }
-        self.cut_is_made();
-        Ok(Snapshot::from_segments(segments))
+        cut.add("", SegmentPart::Header, bytes);
+        Ok(())
     }
 
     fn header(&mut self) -> Result<Header, PipelineError> {
@@ -118,56 +102,46 @@ impl Engine {
             key_groups: self.key_groups as u32,
             now: self.now,
             draining: self.draining,
-            metrics: self.metrics.clone(),
+            metrics: self.metrics.snapshot(),
             streams: self.streams.position(),
             live: self.live.as_ref().map(Live::watermark),
             stages: stages.collect(),
         })
     }
 
-    fn save_stage(&mut self, id: StageId, segments: &mut Vec<Segment>) -> Result {
+    /// Encodes what waits at a stage, and lends the rest of what it has.
+    pub(super) fn save_stage(&mut self, id: StageId, cut: &mut Cut) -> Result {
         let plan = self.plan.clone();
         let stage = &plan.stages[id.0];
-        let mut add = |stage: &str, part: SegmentPart, bytes: Vec<u8>| {
-            segments.push(Segment { name: SegmentName { stage: stage.into(), part }, bytes });
-        };
         let path = stage.step.path();
         let items = self.items_of(id)?;
         if !items.is_empty() {
-            add(path, SegmentPart::Items, items);
+            cut.add(path, SegmentPart::Items, items);
         }
         let windows = self.windows_of(id)?;
         if !windows.is_empty() {
-            add(path, SegmentPart::Windows, windows);
+            cut.add(path, SegmentPart::Windows, windows);
         }
+        self.lend_shards(id, cut);
         let state = &self.stages[id.0];
-        for (shards, feed) in state.shards.iter().zip(&stage.feeds) {
-            for shard in shards.iter().filter(|shard| !shard.is_empty()) {
-                let mut bytes = Vec::new();
-                shard.save(&mut bytes)?;
-                add(plan.stages[feed.to.0].step.path(), SegmentPart::Shard, bytes);
-            }
-        }
         if let Some((factory, _)) = stage.view.as_ref().filter(|_| !state.values.is_empty()) {
             let mut bytes = Vec::new();
             for (window, value) in &state.values {
                 put(window, &mut bytes)?;
                 factory.save_value(value, &mut bytes)?;
             }
-            add(path, SegmentPart::Values, bytes);
+            cut.add(path, SegmentPart::Values, bytes);
         }
-        for (n, group) in state.key_groups.iter().enumerate() {
-            let mut bytes = Vec::new();
-            match &group.state {
-                Some(keyed) => keyed.save(&mut bytes)?,
+        for n in 0..self.stages[id.0].key_groups.len() {
+            match self.stages[id.0].key_groups[n].state.take() {
+                Some(keyed) => self.lend_key_group(id, n, keyed, cut),
                 // A bundle has it.
                 None => {
-                    let of = |b: &&crate::engine::InFlight| b.stage == id && b.key_group == Some(n);
-                    let bundle = self.in_flight.values().find(of);
-                    bytes.extend(bundle.and_then(|b| b.keyed_before.as_ref()).into_iter().flatten());
+                    let bundle = self.in_flight.values().find(|b| b.stage == id && b.key_group == Some(n));
+                    let before = bundle.and_then(|b| b.keyed_before.clone()).unwrap_or_default();
+                    cut.add(path, SegmentPart::KeyGroup(n as u32), before);
                 }
             }
-            add(path, SegmentPart::KeyGroup(n as u32), bytes);
         }
         Ok(())
     }
@@ -231,7 +205,9 @@ impl Engine {
         let state = &self.stages[id.0];
         // One that still waits for bundles at work need not any more: these count as not started, and see the watermark
         // that has passed it when they do.
-        for Closing { window, hold, tables, attempts, .. } in state.closed.iter().chain(&state.closing) {
+        for Closing { window, hold, tables, attempts, .. } in
+            state.closed.iter().chain(&state.closing).chain(state.parked_windows.values())
+        {
             add(window, *hold, *attempts, tables)?;
         }
         Ok(out)

@@ -20,6 +20,8 @@ pub(crate) struct Item {
     pub(crate) hold: Timestamp,
     /// Whether nobody waits for it: the rest of a restriction that is idle.
     pub(crate) idle: bool,
+    /// Whether work on it began: it is what is left of a restriction.
+    pub(crate) begun: bool,
     /// How often it was tried.
     pub(crate) attempts: u32,
     /// Roughly how much memory it takes.
@@ -33,12 +35,12 @@ impl Item {
     pub(crate) fn elements(batch: AnyBatch) -> Item {
         let time = held_at(batch.min_timestamp());
         let bytes = batch.bytes();
-        Item { batch, time, hold: time, idle: false, attempts: 0, bytes, key_group: None }
+        Item { batch, time, hold: time, idle: false, begun: false, attempts: 0, bytes, key_group: None }
     }
 
     /// The rest of a restriction.
     pub(crate) fn residual(batch: AnyBatch, hold: Timestamp) -> Item {
-        Item { hold, ..Item::elements(batch) }
+        Item { hold, begun: true, ..Item::elements(batch) }
     }
 
     /// What it does to the watermarks.

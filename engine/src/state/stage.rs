@@ -43,7 +43,11 @@ pub(crate) struct StageState {
     pub(crate) closed: VecDeque<Closing>,
     /// A grouping's emptied tables, for shards to use again.
     pub(crate) spare_tables: Vec<Box<dyn AnyTable>>,
+    /// A grouping's windows whose bundle failed, from a processing time on.
+    pub(crate) parked_windows: BTreeMap<(Timestamp, u64), Closing>,
     pub(crate) key_groups: Vec<KeyGroup>,
+    /// Key groups whose bundle failed, with the processing time from which on they get another.
+    pub(crate) resting_groups: BTreeMap<usize, Timestamp>,
     /// Key groups that should get a bundle.
     pub(crate) ready_groups: BTreeSet<usize>,
     /// Key groups by the watermark above which they want a bundle.
@@ -76,7 +80,9 @@ impl StageState {
             closing: Vec::new(),
             closed: VecDeque::new(),
             spare_tables: Vec::new(),
+            parked_windows: BTreeMap::new(),
             key_groups: Vec::new(),
+            resting_groups: BTreeMap::new(),
             ready_groups: BTreeSet::new(),
             due_groups: BTreeSet::new(),
             clocks: Times::default(),
@@ -113,6 +119,8 @@ impl StageState {
     pub(crate) fn is_idle(&self) -> bool {
         !self.has_work()
             && self.parked.is_empty()
+            && self.parked_windows.is_empty()
+            && self.resting_groups.is_empty()
             && self.blocked.is_empty()
             && !self.waits_for_checkpoint()
             && self.closing.is_empty()

@@ -28,9 +28,17 @@ fn help_shows_the_pipeline_s_options_and_the_run_s() {
     assert_eq!(at("Adds up numbers, one of which is none"), 0);
     assert!(at("Pipeline options:") < at("--fail"));
     assert!(at("--fail") < at("Run options:"));
-    for option in
-        ["--runner <", "--parallelism <", "--seed <", "--retries <", "--memory-budget <", "--explain"]
-    {
+    for option in [
+        "--runner <",
+        "--parallelism <",
+        "--seed <",
+        "--retries <",
+        "--memory-budget <",
+        "--checkpoint-dir <",
+        "--checkpoint-every <",
+        "--restore",
+        "--explain",
+    ] {
         assert!(at("Run options:") < at(option));
     }
 }
@@ -104,6 +112,8 @@ fn numbers_that_are_none_say_what_is_wanted() {
         ("--seed=abc", "it is no seed: write a whole number"),
         ("--seed=-1", "it is no seed"),
         ("--retries=-1", "from 0 (never)"),
+        ("--checkpoint-every=-1s", "it is no length of time above zero"),
+        ("--checkpoint-every=soon", "with its unit, such as 500ms, 30s"),
     ];
     for (option, wanted) in cases {
         let (name, value) = option.split_once('=').unwrap();
@@ -160,6 +170,10 @@ fn options_that_the_runner_has_no_use_for_are_refused() {
             2,
             &["does not go with --runner=direct", "one"],
         );
+    }
+    for option in ["--restore", "--checkpoint-every=2s"] {
+        let name = option.split('=').next().unwrap();
+        assert_one_error(&failures(&[option]), 2, &[name, "add --checkpoint-dir=DIR"]);
     }
     assert_one_error(&failures(&["--parallelism=0"]), 2, &["--parallelism"]);
     assert_one_error(&failures(&["--memory-budget=lots"]), 2, &["256MB"]);

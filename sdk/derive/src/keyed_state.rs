@@ -72,11 +72,20 @@ fn implementation(
         // At the type, so that what is said of one that is no cell is said there.
         quote_spanned!(ty.span()=> #field: #state::initial::<#ty>())
     });
-    let copied = cells.iter().map(|c| c.field).chain(timers.iter().map(|t| t.field));
     let saved_cells = cells.iter().map(|c| c.field);
     let saved_timers = timers.iter().map(|t| t.field);
     let loaded_cells = cells.iter().map(|c| c.field);
     let loaded_timers = timers.iter().map(|t| t.field);
+    let each = |method: &str| {
+        let method = format_ident!("{method}");
+        let cells = cells.iter().map(|c| c.field);
+        let timers = timers.iter().map(|t| t.field);
+        quote!(
+            #(#state::StateCell::#method(&mut self.#cells);)*
+            #(#state::TimerCell::#method(&mut self.#timers);)*
+        )
+    };
+    let (begin, undo, keep) = (each("begin"), each("undo"), each("keep"));
     let cell_fields = cells.iter().map(|c| c.field);
     let timer_fields = timers.iter().map(|t| t.field);
     let declared = cells.iter().map(|Cell { name, ty, .. }| quote!(#state::Field::cell::<#ty>(#name)));
@@ -106,8 +115,16 @@ fn implementation(
                 Self { #(#default,)* #(#new,)* }
             }
 
-            fn copy(&self) -> Self {
-                Self { #(#copied: ::std::clone::Clone::clone(&self.#copied),)* }
+            fn begin(&mut self) {
+                #begin
+            }
+
+            fn undo(&mut self) {
+                #undo
+            }
+
+            fn keep(&mut self) {
+                #keep
             }
 
             fn save(&self, out: &mut ::std::vec::Vec<u8>) -> #root::Result {

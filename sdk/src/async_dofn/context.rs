@@ -8,8 +8,9 @@ use std::{
 
 use crate::{
     DoFnError, Element, Emitter, Result, Step, Tag, Timestamp, View,
+    batch::Firing,
     exec::ViewSnapshot,
-    window::{PaneInfo, Window},
+    window::{PaneInfo, ValueKind, Window},
 };
 
 /// Everything about an element beside its value, and where to put what comes of it. It belongs to the element's future
@@ -20,7 +21,7 @@ struct Inner<O> {
     step: Step,
     timestamp: Timestamp,
     window: Window,
-    pane: PaneInfo,
+    firing: Firing,
     views: Arc<ViewSnapshot>,
     given: Arc<[Arc<str>]>,
     options: Arc<dyn Any + Send + Sync>,
@@ -60,11 +61,11 @@ impl<O: Element> AsyncContext<O> {
         around: &Surroundings,
         timestamp: Timestamp,
         window: Window,
-        pane: PaneInfo,
+        firing: Firing,
         emitted: Emitted<O>,
     ) -> AsyncContext<O> {
         let Surroundings { step, views, given, options } = around.clone();
-        AsyncContext(Arc::new(Inner { step, timestamp, window, pane, views, given, options, emitted }))
+        AsyncContext(Arc::new(Inner { step, timestamp, window, firing, views, given, options, emitted }))
     }
 
     fn push(&self, emission: Emission<O>) {
@@ -105,7 +106,13 @@ impl<O: Element> AsyncContext<O> {
 
     /// The firing that the element came from.
     pub fn pane(&self) -> PaneInfo {
-        self.0.pane
+        self.0.firing.pane
+    }
+
+    /// What the element does to the result that a reader keeps, see
+    /// [`ProcessContext::value_kind`](crate::ProcessContext::value_kind).
+    pub fn value_kind(&self) -> ValueKind {
+        self.0.firing.kind
     }
 
     /// The transform's full path.

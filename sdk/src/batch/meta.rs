@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Column, WindowSet, Windows};
+use super::{Column, Firing, WindowSet, Windows};
 use crate::{
     Timestamp,
-    window::{PaneInfo, Window},
+    window::{PaneInfo, ValueKind, Window},
 };
 
 /// Timestamps, windows and panes of a batch's elements.
@@ -15,8 +15,8 @@ pub struct Meta {
     pub times: Column<Timestamp>,
     /// Windows.
     pub windows: Windows,
-    /// Panes.
-    pub panes: Column<PaneInfo>,
+    /// Panes, and what each element does to the result that a reader keeps.
+    pub panes: Column<Firing>,
 }
 
 impl Default for Meta {
@@ -24,7 +24,7 @@ impl Default for Meta {
         Meta {
             times: Column::Const(Timestamp::MIN),
             windows: Windows::Const(WindowSet::One(Window::Global)),
-            panes: Column::Const(PaneInfo::NO_FIRING),
+            panes: Column::Const(PaneInfo::NO_FIRING.into()),
         }
     }
 }
@@ -40,13 +40,15 @@ pub struct Row<'a> {
     pub timestamp: Option<Timestamp>,
     /// Instead of the row's windows: this one.
     pub window: Option<&'a Window>,
+    /// Instead of the row's kind.
+    pub kind: Option<ValueKind>,
 }
 
 impl<'a> Row<'a> {
     /// Row `index` of `meta` as it is.
     #[inline]
     pub fn of(meta: &'a Meta, index: usize) -> Row<'a> {
-        Row { meta, index, timestamp: None, window: None }
+        Row { meta, index, timestamp: None, window: None, kind: None }
     }
 
     /// The element's timestamp.
@@ -65,14 +67,27 @@ impl<'a> Row<'a> {
 
     /// The pane that it came from.
     pub fn pane(&self) -> PaneInfo {
-        self.meta.panes.get(self.index)
+        self.meta.panes.get(self.index).pane
+    }
+
+    /// What it does to the result that a reader keeps.
+    pub fn kind(&self) -> ValueKind {
+        self.firing().kind
+    }
+
+    /// Pane and kind.
+    #[inline]
+    pub fn firing(&self) -> Firing {
+        let firing = self.meta.panes.get(self.index);
+        self.kind.map_or(firing, |kind| Firing { kind, ..firing })
     }
 }
 
 impl Meta {
     /// The same for every element.
-    pub fn constant(timestamp: Timestamp, windows: WindowSet, pane: PaneInfo) -> Meta {
-        Meta { times: Column::Const(timestamp), windows: Windows::Const(windows), panes: Column::Const(pane) }
+    pub fn constant(timestamp: Timestamp, windows: WindowSet, firing: impl Into<Firing>) -> Meta {
+        let panes = Column::Const(firing.into());
+        Meta { times: Column::Const(timestamp), windows: Windows::Const(windows), panes }
     }
 
     /// Whether the columns say the same of every element.
@@ -151,7 +166,7 @@ impl Meta {
         }
         self.append_windows(len, row, n);
         self.times.push_n(len, row.time(), n);
-        self.panes.push_n(len, row.pane(), n);
+        self.panes.push_n(len, row.firing(), n);
     }
 
     /// Adds one element like `row`, but in the windows `set`, behind `len` elements.
@@ -159,7 +174,7 @@ impl Meta {
         let Meta { times, windows, .. } = self;
         windows.push_n(len, |i| times.get(i), set, 1);
         self.times.push_n(len, row.time(), 1);
-        self.panes.push_n(len, row.pane(), 1);
+        self.panes.push_n(len, row.firing(), 1);
     }
 
     #[inline]
@@ -239,7 +254,7 @@ mod tests {
         Meta {
             times: Column::Each(times.iter().map(|t| at(*t)).collect()),
             windows: Windows::Fixed(FixedWindows::of(Duration::from_millis(10))),
-            panes: Column::Const(PaneInfo::NO_FIRING),
+            panes: Column::Const(PaneInfo::NO_FIRING.into()),
         }
     }
 

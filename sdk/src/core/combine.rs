@@ -2,8 +2,11 @@
 
 use std::panic::Location;
 
-use super::group_by_key::group;
-use crate::{CombineFn, Element, Grouped, Key, PCollection, PTransform, exec::CombineFold};
+use super::{fanout::precombined, group_by_key::group};
+use crate::{
+    CombineFn, Element, Grouped, Key, PCollection, PTransform,
+    exec::{CombineFold, PartialFold},
+};
 
 /// Combines with options; without any there are [`PCollection::combine_globally`] and
 /// [`PCollection::combine_per_key`].
@@ -39,6 +42,14 @@ pub struct Globally {
 #[derive(Clone, Copy, Debug)]
 pub struct PerKey;
 
+/// A scope whose values are combined in parts first, see [`Combine::with_fanout`] and
+/// [`Combine::with_hot_key_fanout`].
+#[derive(Clone, Copy, Debug)]
+pub struct Fanout<Scope> {
+    scope: Scope,
+    parts: usize,
+}
+
 /// Values that are grouped already, see [`Combine::grouped_values`].
 #[derive(Clone, Copy, Debug)]
 pub struct GroupedValues;
@@ -56,10 +67,35 @@ impl<C: CombineFn> Combine<C, Globally> {
         self
     }
 
-    /// Says that there are very many elements. The result is the same: see
+    /// Combines the elements in `fanout` parts first, which may be in several bundles at once, and merges what comes
+    /// of them. The result is the same. 1 changes nothing, and 0 is a build error; see
     /// [`with_hot_key_fanout`](Combine::with_hot_key_fanout).
+    ///
+    /// ```
+    /// # use purlin_sdk::{Combine, CombineFn, Pipeline};
+    /// # #[derive(Clone)] struct Sum;
+    /// # impl CombineFn for Sum {
+    /// #     type Input = i64; type Accumulator = i64; type Output = i64;
+    /// #     fn create(&self) -> i64 { 0 }
+    /// #     fn add_input(&self, a: &mut i64, x: i64) { *a += x }
+    /// #     fn merge(&self, a: &mut i64, b: i64) { *a += b }
+    /// #     fn extract(&self, a: i64) -> i64 { a }
+    /// # }
+    /// # let p = Pipeline::new();
+    /// p.create("Amounts", 1..=1000_i64).apply("Sum", Combine::globally(Sum).with_fanout(8));
+    /// # p.build().unwrap();
+    /// ```
     #[must_use]
-    pub fn with_fanout(self, _fanout: usize) -> Combine<C, Globally> {
+    pub fn with_fanout(self, fanout: usize) -> Combine<C, Fanout<Globally>> {
+        Combine { combine: self.combine, scope: Fanout { scope: self.scope, parts: fanout } }
+    }
+}
+
+impl<C: CombineFn> Combine<C, Fanout<Globally>> {
+    /// Gives nothing for a window without elements, instead of the combination of nothing.
+    #[must_use]
+    pub fn without_defaults(mut self) -> Self {
+        self.scope.scope.defaults = false;
         self
     }
 }
@@ -70,12 +106,20 @@ impl<C: CombineFn> Combine<C, PerKey> {
         Combine { combine, scope: PerKey }
     }
 
-    /// Says that some keys have very many values. In windows that do not merge every worker combines what it has
-    /// before anything is sent, so a hot key is spread without being asked for. In windows that merge, such as sessions,
-    /// a key's values meet in one place and are not spread. The result is the same with any fan-out.
+    /// Combines the values of each key in `fanout` parts first, and merges what comes of them: for keys that have very
+    /// many values, or values that take long to add. The result is the same, and so are panes, as far as they do not
+    /// hang on how elements are cut into bundles: what is combined first is only what is new, also where panes
+    /// accumulate. 1 changes nothing, and 0 is a build error.
+    ///
+    /// The parts of a key are in different bundles, which may run at once, up to 1024 of them. Without a fan-out a key's
+    /// values meet in one place where windows merge, fire more than once or wait for late data; in other windows every
+    /// worker combines what it has before anything is sent, so that a fan-out pays there only when one worker has it
+    /// all.
+    ///
+    /// Source: Beam's `Combine.PerKey.withHotKeyFanout`.
     #[must_use]
-    pub fn with_hot_key_fanout(self, _fanout: usize) -> Combine<C, PerKey> {
-        self
+    pub fn with_hot_key_fanout(self, fanout: usize) -> Combine<C, Fanout<PerKey>> {
+        Combine { combine: self.combine, scope: Fanout { scope: self.scope, parts: fanout } }
     }
 }
 
@@ -92,6 +136,28 @@ impl<C: CombineFn> PTransform<PCollection<C::Input>> for Combine<C, Globally> {
     #[track_caller]
     fn expand(self, input: PCollection<C::Input>) -> PCollection<C::Output> {
         combine_globally(&input, self.combine, self.scope.defaults)
+    }
+}
+
+impl<C: CombineFn> PTransform<PCollection<C::Input>> for Combine<C, Fanout<Globally>> {
+    type Out = PCollection<C::Output>;
+
+    #[track_caller]
+    fn expand(self, input: PCollection<C::Input>) -> PCollection<C::Output> {
+        let Combine { combine, scope: Fanout { scope, parts } } = self;
+        let site = Location::caller();
+        globally(&input, scope.defaults, |keyed, default_key| {
+            combine_in_parts(keyed, site, combine, default_key, parts)
+        })
+    }
+}
+
+impl<K: Key, C: CombineFn> PTransform<PCollection<(K, C::Input)>> for Combine<C, Fanout<PerKey>> {
+    type Out = PCollection<(K, C::Output)>;
+
+    #[track_caller]
+    fn expand(self, input: PCollection<(K, C::Input)>) -> PCollection<(K, C::Output)> {
+        combine_in_parts(&input, Location::caller(), self.combine, None, self.scope.parts)
     }
 }
 
@@ -127,23 +193,33 @@ pub(crate) fn combine_globally<C: CombineFn>(
     combine: C,
     defaults: bool,
 ) -> PCollection<C::Output> {
+    let site = Location::caller();
+    globally(input, defaults, |keyed, default_key| {
+        group(keyed, input.pipeline().name(COMBINE, site), CombineFold(combine), default_key)
+    })
+}
+
+/// Combines everything under the unit key; `combined` is given what to combine, and the key that has a value for nothing.
+#[track_caller]
+pub(super) fn globally<T: Element, O: Element>(
+    input: &PCollection<T>,
+    defaults: bool,
+    combined: impl FnOnce(&PCollection<((), T)>, Option<()>) -> PCollection<((), O)>,
+) -> PCollection<O> {
     let keyed = input.map("Pair", |x| ((), x));
-    let pipeline = input.pipeline();
-    let step = pipeline.name("Combine", Location::caller());
     let windowing = input.windowing();
     if defaults && !windowing.window_fn.is_global() {
-        pipeline.error(
-            &step,
-            format!(
-                "it combines globally with a default value, in {windowing}: only the global window has a value for \
-                 nothing. Apply `Combine::globally(..).without_defaults()` (for a transform of the library: its own \
-                 `.without_defaults()`), which gives nothing for a window without elements"
-            ),
-        );
+        input.pipeline().build_error(format!(
+            "it combines globally with a default value, in {windowing}: only the global window has a value for \
+             nothing. Say `.without_defaults()`, of `Combine::globally(..)` or of the transform of the library, which \
+             gives nothing for a window without elements"
+        ));
     }
-    let combined = group(&keyed, step, CombineFold(combine), defaults.then_some(()));
-    combined.map("Value", |((), value)| value)
+    combined(&keyed, defaults.then_some(())).map("Value", |((), value)| value)
 }
+
+/// The name of the step that combines.
+const COMBINE: &str = "Combine";
 
 pub(crate) fn combine_per_key_at<K: Key, C: CombineFn>(
     input: &PCollection<(K, C::Input)>,
@@ -153,4 +229,20 @@ pub(crate) fn combine_per_key_at<K: Key, C: CombineFn>(
 ) -> PCollection<(K, C::Output)> {
     let step = input.pipeline().name(name, site);
     group(input, step, CombineFold(combine), None)
+}
+
+fn combine_in_parts<K: Key, C: CombineFn>(
+    input: &PCollection<(K, C::Input)>,
+    site: &'static Location<'static>,
+    combine: C,
+    default_key: Option<K>,
+    parts: usize,
+) -> PCollection<(K, C::Output)> {
+    let pipeline = input.pipeline();
+    if parts == 1 {
+        return group(input, pipeline.name(COMBINE, site), CombineFold(combine), default_key);
+    }
+    let fold = CombineFold(combine);
+    let partial = precombined(input, pipeline.name("PreCombine", site), fold.clone(), parts);
+    group(&partial, pipeline.name(COMBINE, site), PartialFold(fold), default_key)
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, panic::Location, sync::Arc};
 
-use super::{group_by_key::group, group_by_key_at};
+use super::{combine::globally, group_by_key::group, group_by_key_at};
 use crate::{
     DoFn, Element, Emitter, Grouped, Key, PCollection, PTransform, ParDo, ProcessContext, Result, View,
     exec::ListFold, window::Window,
@@ -172,19 +172,12 @@ impl<C: CombineFnWithContext> PTransform<PCollection<C::Input>>
 
     #[track_caller]
     fn expand(self, input: PCollection<C::Input>) -> Self::Out {
-        let pipeline = input.pipeline();
-        let windowing = input.windowing();
-        let defaults = self.scope.defaults;
-        if defaults && !windowing.window_fn.is_global() {
-            pipeline.build_error(format!(
-                "it combines globally with a default value, in {windowing}: only the global window has a value for \
-                 nothing. Say `.without_defaults()`, which gives nothing for a window without elements"
-            ));
-        }
-        let keyed = input.map("Pair", |x| ((), x));
-        let step = pipeline.name("Group", Location::caller());
-        let grouped = group(&keyed, step, ListFold::<C::Input>::default(), defaults.then_some(()));
-        combined(&grouped, self.combine, self.views).map("Value", |((), value)| value)
+        let site = Location::caller();
+        globally(&input, self.scope.defaults, |keyed, default_key| {
+            let step = input.pipeline().name("Group", site);
+            let grouped = group(keyed, step, ListFold::<C::Input>::default(), default_key);
+            combined(&grouped, self.combine, self.views)
+        })
     }
 }
 

@@ -27,8 +27,8 @@ pub struct GroupByKey(());
 
 impl GroupByKey {
     /// The groups, and beside them every element that came for a window when it was expired already, each with its
-    /// timestamp and in its window. Without this they are dropped and counted as
-    /// [`DROPPED_DUE_TO_LATENESS`](crate::metrics::DROPPED_DUE_TO_LATENESS).
+    /// timestamp and in its window; they are counted as [`LATE_DATA_OUTPUT`](crate::metrics::LATE_DATA_OUTPUT). Without
+    /// this they are dropped and counted as [`DROPPED_DUE_TO_LATENESS`](crate::metrics::DROPPED_DUE_TO_LATENESS).
     pub fn with_late_data() -> GroupByKey {
         GroupByKey(())
     }

@@ -7,10 +7,10 @@ use crate::{
     batch::{Row, WindowSet},
     exec::{BundleCx, Finalizer},
     keyed_dofn::TimerRules,
-    metrics::{Counter, Distribution, Gauge},
+    metrics::{BoundedTrie, Counter, Distribution, Gauge, StringSet},
     state::{TimerScope, sealed::Sealed},
     view::View,
-    window::{PaneInfo, Window},
+    window::{PaneInfo, ValueKind, Window},
 };
 
 /// A transform in a bundle.
@@ -109,6 +109,16 @@ impl<'a> BundleContext<'a> {
         self.scope.cx.metrics().gauge(self.scope.step, name, self.scope.cx.env.clock.now())
     }
 
+    /// Strings that are worth knowing, each once, such as the topics that were read.
+    pub fn string_set(&self, name: &'static str) -> StringSet<'a> {
+        self.scope.cx.metrics().string_set(self.scope.step, name)
+    }
+
+    /// Paths that are worth knowing, such as the files that were read; where there are too many, where most are.
+    pub fn bounded_trie(&self, name: &'static str) -> BoundedTrie<'a> {
+        self.scope.cx.metrics().bounded_trie(self.scope.step, name)
+    }
+
     /// The watermark of this transform's input before this bundle; nothing before there was one.
     pub fn current_watermark(&self) -> Option<Timestamp> {
         self.scope.cx.current_watermark()
@@ -178,6 +188,12 @@ impl<'a> ProcessContext<'a> {
     /// The firing that the element came from.
     pub fn pane(&self) -> PaneInfo {
         self.row.pane()
+    }
+
+    /// What the element does to the result that a reader keeps: [`ValueKind::Insert`] unless a DoFn upstream said
+    /// otherwise by [`Emitter::emit_with_kind`](crate::Emitter::emit_with_kind). What is emitted here has it too.
+    pub fn value_kind(&self) -> ValueKind {
+        self.row.kind()
     }
 
     /// The side input, for the element's window. The transform must have been given it, by `ParDo::side`.

@@ -7,7 +7,7 @@ use crate::{
     DoFnError, Duration, Element, Phase, PipelineError, Step, Timestamp,
     batch::{BATCH_SIZE, Batch, Column, Meta, Row, WindowSet, Windows},
     exec::{Downstream, KernelResult, Port, TagPort},
-    window::{PaneInfo, Window},
+    window::{PaneInfo, ValueKind, Window},
 };
 
 /// What emitted timestamps must obey.
@@ -46,7 +46,8 @@ enum Columns {
 
 /// The outputs of a transform, for one input element.
 ///
-/// What is emitted without a timestamp has the input's; windows and pane are always the input's.
+/// What is emitted without a timestamp has the input's, and without a kind the input's; windows and pane are always the
+/// input's.
 pub struct Emitter<'a, O> {
     port: &'a mut Port<O>,
     tags: &'a mut [TagPort],
@@ -127,6 +128,45 @@ impl<'a, O: Element> Emitter<'a, O> {
         self.marked = self.port.batch.len();
         if let Some(observed) = self.observed {
             observed.push(timestamp);
+        }
+        if self.marked >= BATCH_SIZE {
+            self.overflow();
+        }
+    }
+
+    /// Emits `value` with the input's timestamp, as what it does to the result that a reader keeps: a change is what it
+    /// takes back and what it puts in place. Others have the input's kind, which is [`ValueKind::Insert`] for all that no
+    /// DoFn said it of. Groupings take elements of any kind in, and what they make is inserted.
+    ///
+    /// ```
+    /// use purlin_sdk::{DoFn, Emitter, ProcessContext, Result, window::ValueKind};
+    ///
+    /// /// Lines of a change log: `+ name`, `- name`.
+    /// #[derive(Clone)]
+    /// struct Changes;
+    /// impl DoFn for Changes {
+    ///     type Input = String;
+    ///     type Output = String;
+    ///     fn process(&mut self, line: String, _: &ProcessContext<'_>, out: &mut Emitter<'_, String>) -> Result {
+    ///         match line.split_once(' ') {
+    ///             Some(("-", name)) => out.emit_with_kind(name.to_owned(), ValueKind::Delete),
+    ///             Some((_, name)) => out.emit(name.to_owned()),
+    ///             None => {}
+    ///         }
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    /// Source: Beam's `ValueKind`, in the metadata of its windowed values.
+    pub fn emit_with_kind(&mut self, value: O, kind: ValueKind) {
+        self.mark();
+        let Batch { values, meta } = &mut self.port.batch;
+        meta.append(values.len(), Row { kind: Some(kind), ..self.row }, 1);
+        values.push(value);
+        self.marked += 1;
+        self.columns = Columns::All;
+        if let Some(observed) = self.observed {
+            observed.push(self.row.time());
         }
         if self.marked >= BATCH_SIZE {
             self.overflow();

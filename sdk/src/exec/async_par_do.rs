@@ -190,10 +190,10 @@ impl<D: AsyncDoFn> AsyncKernel<D> {
     fn begin(&self, value: D::Input, row: Row<'_>, around: &Surroundings) -> Doing<D::Output> {
         let windows = row.windows();
         let window = windows.as_slice().first().cloned().unwrap_or(Window::Global);
-        let (timestamp, pane) = (row.time(), row.pane());
-        let meta = Meta::constant(timestamp, WindowSet::One(window.clone()), pane);
+        let (timestamp, firing) = (row.time(), row.firing());
+        let meta = Meta::constant(timestamp, WindowSet::One(window.clone()), firing);
         let emitted = Emitted::default();
-        let cx = AsyncContext::new(around, timestamp, window, pane, emitted.clone());
+        let cx = AsyncContext::new(around, timestamp, window, firing, emitted.clone());
         let dofn = self.dofn.clone();
         Box::pin(async move {
             let result = dofn.process(value, cx).await;

@@ -8,7 +8,11 @@ use std::{
 };
 
 use super::{BundleControl, Effects, GroupState, ViewSnapshot, key_groups};
-use crate::{Phase, Timestamp, clock::ClockRef, metrics::BundleMetrics};
+use crate::{
+    Phase, Timestamp,
+    clock::ClockRef,
+    metrics::{BundleCounts, BundleMetrics, ElementCounts},
+};
 
 /// What stays the same for a whole run.
 #[derive(Clone)]
@@ -54,6 +58,19 @@ pub struct SdfLimits {
     pub split: Option<(u64, f64)>,
 }
 
+/// What is left of a bundle that is over.
+#[derive(Debug)]
+pub struct BundleDone {
+    /// What it did.
+    pub effects: Effects,
+    /// What user code counted.
+    pub metrics: BundleMetrics,
+    /// How many elements went through each kernel; those behind the last one that had any are left out.
+    pub elements: Vec<ElementCounts>,
+    /// The state of the key group that it was for.
+    pub keyed: Option<Box<dyn GroupState>>,
+}
+
 /// The bundle that kernels are working on.
 pub struct BundleCx {
     /// The run.
@@ -82,6 +99,7 @@ pub struct BundleCx {
     effects: RefCell<Effects>,
     keyed: RefCell<Option<Box<dyn GroupState>>>,
     metrics: BundleMetrics,
+    counts: BundleCounts,
     at: Cell<Option<(usize, Phase)>>,
     depth: Cell<u32>,
     emitted: Cell<u64>,
@@ -106,6 +124,7 @@ impl BundleCx {
             effects: RefCell::new(effects),
             keyed: RefCell::new(None),
             metrics: BundleMetrics::default(),
+            counts: BundleCounts::default(),
             at: Cell::new(None),
             depth: Cell::new(0),
             emitted: Cell::new(0),
@@ -137,9 +156,18 @@ impl BundleCx {
         self.claims.set(self.claims.get().saturating_add(n));
     }
 
+    pub(crate) fn counts(&self) -> &BundleCounts {
+        &self.counts
+    }
+
     /// Everything that the bundle did, and the key group's state that it had.
-    pub fn into_effects(self) -> (Effects, BundleMetrics, Option<Box<dyn GroupState>>) {
-        (self.effects.into_inner(), self.metrics, self.keyed.into_inner())
+    pub fn into_done(self) -> BundleDone {
+        BundleDone {
+            effects: self.effects.into_inner(),
+            metrics: self.metrics,
+            elements: self.counts.into_inner(),
+            keyed: self.keyed.into_inner(),
+        }
     }
 
     /// Counts elements that a source emitted.

@@ -40,6 +40,7 @@ impl<'a> Downstream<'a> {
         if batch.is_empty() {
             return Ok(());
         }
+        self.cx.counts().went_out(self.first - 1, batch.len());
         let mut high = false;
         if let Some((last, others)) = self.routes.get(port).and_then(|r| r.split_last()) {
             for consumer in others {
@@ -57,6 +58,7 @@ impl<'a> Downstream<'a> {
 
     /// Like [`send`](Self::send), for a batch whose element type is not known here.
     pub(crate) fn send_erased(&mut self, port: usize, batch: &mut dyn ErasedBatch) -> KernelResult {
+        self.cx.counts().went_out(self.first - 1, batch.len());
         let Some((last, others)) = self.routes.get(port).and_then(|r| r.split_last()) else {
             drop(batch.take());
             return Ok(());

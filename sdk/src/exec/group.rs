@@ -7,12 +7,16 @@
 //!
 //! **All other groupings** (windows that merge, triggers, allowed lateness) need all of a key in one place: elements go to
 //! key groups, each with one state that is in at most one bundle at a time.
+//!
+//! **A fan-out** combines in parts first, where a key may have several bundles at once, and one of the above merges these.
 
 mod collector;
+mod fanout;
 mod fold;
 mod key_law;
 mod keyed;
 mod machine;
+mod merging;
 mod op;
 mod pane;
 mod paned_root;
@@ -25,6 +29,7 @@ pub use op::GroupFactory;
 pub use table::{AnyTable, Shard};
 
 pub(super) use collector::Collector;
+pub(crate) use fanout::{FanoutOp, Partial, PartialFold};
 pub(crate) use fold::{CombineFold, Fold, ListFold};
 pub(crate) use keyed::KeyedCollector;
 pub(crate) use op::GroupOp;

@@ -32,6 +32,21 @@ impl BundleInput {
         }
     }
 
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        match self {
+            BundleInput::Batches(batches) | BundleInput::KeyGroup { batches } => {
+                batches.iter().map(|b| b.len()).sum()
+            }
+            BundleInput::Window { .. } => 0,
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// A copy to try again with. A key group's state has none: what the bundle did to it is undone.
     pub fn copy(&self) -> BundleInput {
         match self {

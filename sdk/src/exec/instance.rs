@@ -77,6 +77,7 @@ fn run_bundle(slots: &mut [Slot], input: BundleInput, cx: &BundleCx) -> KernelRe
         with_downstream(slots, i, 0, cx, |slot, down| slot.kernel.start(down))?;
     }
     cx.enter(0, Phase::Process);
+    cx.counts().came_in(0, input.len());
     with_downstream(slots, 0, 0, cx, |slot, down| slot.kernel.run_root(input, down))?;
     for i in 0..slots.len() {
         if !slots[i].input.is_empty() {
@@ -98,6 +99,7 @@ pub(super) fn run_slot(slots: &mut [Slot], i: usize, first: usize, cx: &BundleCx
         return Err(PipelineError::cancelled());
     }
     cx.enter(first + i, Phase::Process);
+    cx.counts().came_in(first + i, slots[i].input.len());
     with_downstream(slots, i, first, cx, |slot, down| slot.kernel.run(&mut **slot.input, down))
 }
 

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, fmt};
 
-use super::{DistributionValue, GaugeValue, MetricValue, Metrics};
+use super::{BoundedTrieValue, DistributionValue, GaugeValue, MetricValue, Metrics, StringSetValue};
 use crate::{Step, Timestamp};
 
 /// The metrics of one bundle.
@@ -36,10 +36,22 @@ impl BundleMetrics {
         Gauge { metrics: self, index, now }
     }
 
+    /// The string set `name` of `step`.
+    pub fn string_set(&self, step: &Step, name: &'static str) -> StringSet<'_> {
+        let index = self.index(step, name, || MetricValue::StringSet(StringSetValue::default()));
+        StringSet { metrics: self, index }
+    }
+
+    /// The bounded trie `name` of `step`.
+    pub fn bounded_trie(&self, step: &Step, name: &'static str) -> BoundedTrie<'_> {
+        let index = self.index(step, name, || MetricValue::BoundedTrie(BoundedTrieValue::default()));
+        BoundedTrie { metrics: self, index }
+    }
+
     /// Adds all of it to `totals`.
     pub fn add_to(&self, totals: &mut Metrics) {
         for cell in self.cells.borrow().iter() {
-            totals.add(cell.step.path(), cell.name, cell.value);
+            totals.add(cell.step.path(), cell.name, &cell.value);
         }
     }
 
@@ -117,5 +129,43 @@ impl Gauge<'_> {
     /// Sets the value.
     pub fn set(&self, value: i64) {
         self.metrics.update(self.index, |v| *v = MetricValue::Gauge(GaugeValue { value, at: self.now }));
+    }
+}
+
+/// Strings, each once.
+#[derive(Clone, Copy, Debug)]
+pub struct StringSet<'a> {
+    metrics: &'a BundleMetrics,
+    index: usize,
+}
+
+impl StringSet<'_> {
+    /// Adds `text`, unless there is no room for it, see [`StringSetValue`].
+    pub fn add(&self, text: &str) {
+        self.metrics.update(self.index, |v| {
+            if let MetricValue::StringSet(set) = v {
+                set.add(text);
+            }
+        });
+    }
+}
+
+/// Paths, cut short where there are too many.
+#[derive(Clone, Copy, Debug)]
+pub struct BoundedTrie<'a> {
+    metrics: &'a BundleMetrics,
+    index: usize,
+}
+
+impl BoundedTrie<'_> {
+    /// Adds a path, by its segments, see [`BoundedTrieValue`].
+    pub fn add<S: AsRef<str>>(&self, path: impl IntoIterator<Item = S>) {
+        // Walked first: its iterator is not ours and may come back here.
+        let path: Vec<S> = path.into_iter().collect();
+        self.metrics.update(self.index, |v| {
+            if let MetricValue::BoundedTrie(trie) = v {
+                trie.add(path);
+            }
+        });
     }
 }

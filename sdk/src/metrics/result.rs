@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::{BoundedTrieValue, StringSetValue};
 use crate::Timestamp;
 
 /// Sum, count, least and greatest of what was recorded.
@@ -48,7 +49,8 @@ pub struct GaugeValue {
 }
 
 /// The value of one metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum MetricValue {
     /// A counter.
     Counter(i64),
@@ -56,6 +58,10 @@ pub enum MetricValue {
     Distribution(DistributionValue),
     /// A gauge.
     Gauge(GaugeValue),
+    /// A set of strings.
+    StringSet(StringSetValue),
+    /// Paths.
+    BoundedTrie(BoundedTrieValue),
 }
 
 /// Metrics by transform and name.
@@ -65,21 +71,23 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn add(&mut self, step: &str, name: &str, value: MetricValue) {
+    pub(crate) fn add(&mut self, step: &str, name: &str, value: &MetricValue) {
         let values = self.values.entry((step.to_owned(), name.to_owned())).or_default();
-        let kind = std::mem::discriminant(&value);
+        let kind = std::mem::discriminant(value);
         match (values.iter_mut().find(|v| std::mem::discriminant(*v) == kind), value) {
-            (Some(MetricValue::Counter(a)), MetricValue::Counter(b)) => *a = a.saturating_add(b),
-            (Some(MetricValue::Distribution(a)), MetricValue::Distribution(b)) => a.merge(b),
-            (Some(MetricValue::Gauge(a)), MetricValue::Gauge(b)) if b.at >= a.at => *a = b,
+            (Some(MetricValue::Counter(a)), MetricValue::Counter(b)) => *a = a.saturating_add(*b),
+            (Some(MetricValue::Distribution(a)), MetricValue::Distribution(b)) => a.merge(*b),
+            (Some(MetricValue::Gauge(a)), MetricValue::Gauge(b)) if b.at >= a.at => *a = *b,
+            (Some(MetricValue::StringSet(a)), MetricValue::StringSet(b)) => a.merge(b),
+            (Some(MetricValue::BoundedTrie(a)), MetricValue::BoundedTrie(b)) => a.merge(b),
             (Some(_), _) => {}
-            (None, value) => values.push(value),
+            (None, value) => values.push(value.clone()),
         }
     }
 
     /// Adds `n` to a counter, for what the runner itself counts.
     pub fn count(&mut self, step: &str, name: &str, n: i64) {
-        self.add(step, name, MetricValue::Counter(n));
+        self.add(step, name, &MetricValue::Counter(n));
     }
 
     /// The counter `name` of the transform at path `step`; zero when it was never touched.
@@ -105,9 +113,30 @@ impl Metrics {
         self.of(step, name).find_map(|v| if let MetricValue::Gauge(g) = v { Some(*g) } else { None })
     }
 
+    /// The string set `name` of the transform at path `step`.
+    pub fn string_set(&self, step: &str, name: &str) -> Option<&StringSetValue> {
+        self.of(step, name).find_map(|v| if let MetricValue::StringSet(set) = v { Some(set) } else { None })
+    }
+
+    /// The bounded trie `name` of the transform at path `step`.
+    pub fn bounded_trie(&self, step: &str, name: &str) -> Option<&BoundedTrieValue> {
+        self.of(step, name)
+            .find_map(|v| if let MetricValue::BoundedTrie(trie) = v { Some(trie) } else { None })
+    }
+
+    /// Elements that went into the transform at path `step`, see [`ELEMENTS_IN`](super::ELEMENTS_IN).
+    pub fn elements_in(&self, step: &str) -> i64 {
+        self.counter(step, super::ELEMENTS_IN)
+    }
+
+    /// Elements that came out of the transform at path `step`, see [`ELEMENTS_OUT`](super::ELEMENTS_OUT).
+    pub fn elements_out(&self, step: &str) -> i64 {
+        self.counter(step, super::ELEMENTS_OUT)
+    }
+
     /// Every metric: the transform's path, the name, the value.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &str, MetricValue)> {
-        self.values.iter().flat_map(|((s, n), vs)| vs.iter().map(move |v| (s.as_str(), n.as_str(), *v)))
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str, &MetricValue)> {
+        self.values.iter().flat_map(|((s, n), vs)| vs.iter().map(move |v| (s.as_str(), n.as_str(), v)))
     }
 
     fn of(&self, step: &str, name: &str) -> std::slice::Iter<'_, MetricValue> {

@@ -76,7 +76,7 @@ impl<D: KeyedDoFn> KeyedParDo<D> {
     }
 
     /// Declares an output for elements that come too late: each comes out there, with its timestamp, in its window,
-    /// instead of being dropped and counted as
+    /// and is counted as [`LATE_DATA_OUTPUT`](crate::metrics::LATE_DATA_OUTPUT), instead of being dropped and counted as
     /// [`DROPPED_DUE_TO_LATENESS`](crate::metrics::DROPPED_DUE_TO_LATENESS).
     #[must_use]
     pub fn late_data(mut self, tag: Tag<(D::Key, D::Value)>) -> KeyedParDo<D> {

@@ -20,11 +20,25 @@ use crate::{
 /// assert!(items.is_empty());
 /// ```
 #[derive(Clone)]
-pub struct Bag<T>(Vec<T>);
+pub struct Bag<T> {
+    values: Vec<T>,
+    before: Before<T>,
+}
+
+/// What is needed to make it as it was.
+#[derive(Clone)]
+enum Before<T> {
+    /// Nothing: no bundle is at work that may be undone.
+    Off,
+    /// It had so many values, and they are there still.
+    Length(usize),
+    /// It had these, and they are gone.
+    Values(Vec<T>),
+}
 
 impl<T> Default for Bag<T> {
     fn default() -> Bag<T> {
-        Bag(Vec::new())
+        Bag { values: Vec::new(), before: Before::Off }
     }
 }
 
@@ -32,36 +46,45 @@ impl<T> Bag<T> {
     /// Adds `value`.
     #[inline]
     pub fn add(&mut self, value: T) {
-        self.0.push(value);
+        self.values.push(value);
     }
 
     /// All values.
     #[inline]
     pub fn read(&self) -> &[T] {
-        &self.0
+        &self.values
     }
 
     /// How many there are.
     #[inline]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.values.len()
     }
 
     /// Whether there is none.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Takes all values out.
-    pub fn take(&mut self) -> Vec<T> {
-        std::mem::take(&mut self.0)
+        self.values.is_empty()
     }
 
     /// Removes all values.
     pub fn clear(&mut self) {
         // The memory goes too: it is not needed while the key is at rest.
-        self.0 = Vec::new();
+        let mut values = std::mem::take(&mut self.values);
+        if let Before::Length(len) = self.before {
+            values.truncate(len);
+            self.before = Before::Values(values);
+        }
+    }
+}
+
+impl<T: Clone> Bag<T> {
+    /// Takes all values out.
+    pub fn take(&mut self) -> Vec<T> {
+        if let Before::Length(len) = self.before {
+            self.before = Before::Values(self.values[..len].to_vec());
+        }
+        std::mem::take(&mut self.values)
     }
 }
 
@@ -72,6 +95,22 @@ impl<T: Element> StateCell for Bag<T> {
         self.is_empty()
     }
 
+    fn begin(&mut self) {
+        self.before = Before::Length(self.values.len());
+    }
+
+    fn undo(&mut self) {
+        match std::mem::replace(&mut self.before, Before::Off) {
+            Before::Off => {}
+            Before::Length(len) => self.values.truncate(len),
+            Before::Values(values) => self.values = values,
+        }
+    }
+
+    fn keep(&mut self) {
+        self.before = Before::Off;
+    }
+
     fn coders() -> Result<Vec<CoderSpec>, CoderError> {
         Ok(vec![coder_of::<T>()?])
     }
@@ -79,6 +118,6 @@ impl<T: Element> StateCell for Bag<T> {
 
 impl<T: fmt::Debug> fmt::Debug for Bag<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.values.fmt(f)
     }
 }

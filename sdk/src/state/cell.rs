@@ -23,6 +23,15 @@ pub trait StateCell: SavedCell + Clone + Default + Send + 'static {
     /// Whether it is as it was at first, so that it need not be kept.
     fn is_initial(&self) -> bool;
 
+    /// A bundle begins that may have to be undone: what it changes is remembered, and not all that the cell holds.
+    fn begin(&mut self);
+
+    /// The bundle failed: the cell is as it was when it began.
+    fn undo(&mut self);
+
+    /// The bundle is done: what it changed stays.
+    fn keep(&mut self);
+
     /// How what it holds is encoded, in the order of its type parameters.
     ///
     /// # Errors

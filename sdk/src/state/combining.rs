@@ -2,7 +2,7 @@
 
 use std::{fmt, marker::PhantomData};
 
-use super::{CellKind, StateCell, cell::coder_of};
+use super::{CellKind, StateCell, cell::coder_of, undo::Undo};
 use crate::{
     CombineFn,
     coder::{CoderError, CoderSpec},
@@ -36,18 +36,19 @@ use crate::{
 pub struct Combining<C: CombineFn> {
     // None while nothing was added.
     accumulator: Option<C::Accumulator>,
+    undo: Undo<Option<C::Accumulator>>,
     combine: PhantomData<fn() -> C>,
 }
 
 impl<C: CombineFn> Clone for Combining<C> {
     fn clone(&self) -> Combining<C> {
-        Combining { accumulator: self.accumulator.clone(), combine: PhantomData }
+        Combining { accumulator: self.accumulator.clone(), undo: self.undo.clone(), combine: PhantomData }
     }
 }
 
 impl<C: CombineFn> Default for Combining<C> {
     fn default() -> Combining<C> {
-        Combining { accumulator: None, combine: PhantomData }
+        Combining { accumulator: None, undo: Undo::Off, combine: PhantomData }
     }
 }
 
@@ -55,11 +56,13 @@ impl<C: CombineFn + Default> Combining<C> {
     /// Adds `input`.
     pub fn add(&mut self, input: C::Input) {
         let combine = C::default();
+        self.undo.change(|| self.accumulator.clone());
         combine.add_input(self.accumulator.get_or_insert_with(|| combine.create()), input);
     }
 
     /// Adds all that `other` holds.
     pub fn add_accumulator(&mut self, other: C::Accumulator) {
+        self.undo.change(|| self.accumulator.clone());
         match &mut self.accumulator {
             Some(accumulator) => C::default().merge(accumulator, other),
             none => *none = Some(other),
@@ -85,7 +88,8 @@ impl<C: CombineFn + Default> Combining<C> {
 
     /// Forgets what was added.
     pub fn clear(&mut self) {
-        self.accumulator = None;
+        let before = self.accumulator.take();
+        self.undo.change(|| before);
     }
 }
 
@@ -94,6 +98,20 @@ impl<C: CombineFn + Default> StateCell for Combining<C> {
 
     fn is_initial(&self) -> bool {
         self.is_empty()
+    }
+
+    fn begin(&mut self) {
+        self.undo.begin();
+    }
+
+    fn undo(&mut self) {
+        if let Some(before) = self.undo.end() {
+            self.accumulator = before;
+        }
+    }
+
+    fn keep(&mut self) {
+        self.undo.end();
     }
 
     fn coders() -> Result<Vec<CoderSpec>, CoderError> {

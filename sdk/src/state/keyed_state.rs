@@ -19,8 +19,14 @@ pub trait KeyedState: Sized + Send + 'static {
     /// What a key has before its first element.
     fn initial() -> Self;
 
-    /// A copy, for a bundle that may fail.
-    fn copy(&self) -> Self;
+    /// A bundle begins that may have to be undone. Each cell and timer remembers what it changes.
+    fn begin(&mut self);
+
+    /// The bundle failed: everything is as it was when it began.
+    fn undo(&mut self);
+
+    /// The bundle is done.
+    fn keep(&mut self);
 
     /// Appends all that it holds, for a checkpoint.
     ///
@@ -56,7 +62,11 @@ impl KeyedState for () {
 
     fn initial() {}
 
-    fn copy(&self) {}
+    fn begin(&mut self) {}
+
+    fn undo(&mut self) {}
+
+    fn keep(&mut self) {}
 
     fn save(&self, _out: &mut Vec<u8>) -> Result {
         Ok(())

@@ -39,11 +39,6 @@ impl<K: Eq + Hash, V> Map<K, V> {
         self.0.get(key)
     }
 
-    /// Gives `key` a value, and gives back the one that it had.
-    pub fn put(&mut self, key: K, value: V) -> Option<V> {
-        self.0.insert(key, value)
-    }
-
     /// Gives `key` a value if it has none, and says whether that was so.
     pub fn put_if_absent(&mut self, key: K, value: V) -> bool {
         let before = self.0.len();
@@ -54,14 +49,6 @@ impl<K: Eq + Hash, V> Map<K, V> {
     /// The value of `key`, which is made by `make` and put when there is none. Beam's `computeIfAbsent`.
     pub fn get_or_put_with(&mut self, key: K, make: impl FnOnce() -> V) -> &V {
         self.0.get_or_insert_with(key, make)
-    }
-
-    /// Removes `key`, and gives back the value that it had.
-    pub fn remove<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Option<V>
-    where
-        K: Borrow<Q>,
-    {
-        self.0.remove(key)
     }
 
     /// Whether `key` has a value.
@@ -99,14 +86,31 @@ impl<K, V> Map<K, V> {
         self.iter().map(|(_, v)| v)
     }
 
-    /// Takes all keys and values out.
-    pub fn take(&mut self) -> Vec<(K, V)> {
-        std::mem::take(&mut self.0).into_entries().collect()
-    }
-
     /// Removes all keys.
     pub fn clear(&mut self) {
-        self.0 = OrderedMap::default();
+        self.0.clear();
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> Map<K, V> {
+    /// Gives `key` a value, and gives back the one that it had.
+    pub fn put(&mut self, key: K, value: V) -> Option<V> {
+        self.0.insert(key, value)
+    }
+
+    /// Removes `key`, and gives back the value that it had.
+    pub fn remove<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
+        self.0.remove(key)
+    }
+}
+
+impl<K: Clone, V: Clone> Map<K, V> {
+    /// Takes all keys and values out.
+    pub fn take(&mut self) -> Vec<(K, V)> {
+        self.0.take()
     }
 }
 
@@ -115,6 +119,18 @@ impl<K: Key, V: Element> StateCell for Map<K, V> {
 
     fn is_initial(&self) -> bool {
         self.is_empty()
+    }
+
+    fn begin(&mut self) {
+        self.0.begin();
+    }
+
+    fn undo(&mut self) {
+        self.0.undo();
+    }
+
+    fn keep(&mut self) {
+        self.0.keep();
     }
 
     fn coders() -> Result<Vec<CoderSpec>, CoderError> {

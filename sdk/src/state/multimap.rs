@@ -34,7 +34,7 @@ impl<K, V> Default for Multimap<K, V> {
 impl<K: Eq + Hash, V> Multimap<K, V> {
     /// Gives `key` one more value.
     pub fn put(&mut self, key: K, value: V) {
-        self.0.get_or_insert_with(key, Vec::new).push(value);
+        self.0.push(key, value);
     }
 
     /// The values of `key`; none when it is not there.
@@ -43,14 +43,6 @@ impl<K: Eq + Hash, V> Multimap<K, V> {
         K: Borrow<Q>,
     {
         self.0.get(key).map_or(&[], Vec::as_slice)
-    }
-
-    /// Removes `key`, and gives back the values that it had.
-    pub fn remove<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Vec<V>
-    where
-        K: Borrow<Q>,
-    {
-        self.0.remove(key).unwrap_or_default()
     }
 
     /// Whether `key` has a value.
@@ -80,7 +72,17 @@ impl<K, V> Multimap<K, V> {
 
     /// Removes all keys.
     pub fn clear(&mut self) {
-        self.0 = OrderedMap::default();
+        self.0.clear();
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> Multimap<K, V> {
+    /// Removes `key`, and gives back the values that it had.
+    pub fn remove<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Vec<V>
+    where
+        K: Borrow<Q>,
+    {
+        self.0.remove(key).unwrap_or_default()
     }
 }
 
@@ -89,6 +91,18 @@ impl<K: Key, V: Element> StateCell for Multimap<K, V> {
 
     fn is_initial(&self) -> bool {
         self.is_empty()
+    }
+
+    fn begin(&mut self) {
+        self.0.begin();
+    }
+
+    fn undo(&mut self) {
+        self.0.undo();
+    }
+
+    fn keep(&mut self) {
+        self.0.keep();
     }
 
     fn coders() -> Result<Vec<CoderSpec>, CoderError> {

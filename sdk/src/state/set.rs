@@ -66,14 +66,16 @@ impl<T> Set<T> {
         self.0.len() == 0
     }
 
-    /// Takes all values out.
-    pub fn take(&mut self) -> Vec<T> {
-        std::mem::take(&mut self.0).into_entries().map(|(v, ())| v).collect()
-    }
-
     /// Removes all values.
     pub fn clear(&mut self) {
-        self.0 = OrderedMap::default();
+        self.0.clear();
+    }
+}
+
+impl<T: Clone> Set<T> {
+    /// Takes all values out.
+    pub fn take(&mut self) -> Vec<T> {
+        self.0.take().into_iter().map(|(v, ())| v).collect()
     }
 }
 
@@ -82,6 +84,18 @@ impl<T: Key> StateCell for Set<T> {
 
     fn is_initial(&self) -> bool {
         self.is_empty()
+    }
+
+    fn begin(&mut self) {
+        self.0.begin();
+    }
+
+    fn undo(&mut self) {
+        self.0.undo();
+    }
+
+    fn keep(&mut self) {
+        self.0.keep();
     }
 
     fn coders() -> Result<Vec<CoderSpec>, CoderError> {

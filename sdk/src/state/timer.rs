@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{KeyedContext, TellChange, TimerCell, TimerEntry, TimerSetting, timer_setting::Target};
+use super::{
+    KeyedContext, TellChange, TimerCell, TimerEntry, TimerSetting, timer_setting::Target, undo::Undo,
+};
 use crate::{
     Duration, Result, Timestamp,
     exec::save::{put, take},
@@ -65,16 +67,17 @@ impl fmt::Display for TimeDomain {
 pub struct Timer {
     pub(super) name: &'static str,
     pub(super) time: TimeDomain,
-    pub(super) set: Option<TimerEntry>,
+    set: Option<TimerEntry>,
     // What the kernel was told last.
-    pub(super) told: Option<TimerEntry>,
+    told: Option<TimerEntry>,
+    undo: Undo<Option<TimerEntry>>,
 }
 
 impl Timer {
     /// A timer that is not set, for the field `name`.
     #[doc(hidden)]
     pub fn new(name: &'static str, time: TimeDomain) -> Timer {
-        Timer { name, time, set: None, told: None }
+        Timer { name, time, set: None, told: None, undo: Undo::Off }
     }
 
     /// Sets it to `time`.
@@ -95,7 +98,12 @@ impl Timer {
 
     /// Takes the time that is set back; nothing happens when none is.
     pub fn clear(&mut self) {
-        self.set = None;
+        self.put(None);
+    }
+
+    pub(super) fn put(&mut self, entry: Option<TimerEntry>) {
+        self.undo.change(|| self.set);
+        self.set = entry;
     }
 
     /// Whether it is set, and has not fired.
@@ -159,7 +167,22 @@ impl TimerCell for Timer {
 
     fn fire(&mut self, _tag: &str) -> Option<TimerEntry> {
         self.told = None;
+        self.undo.change(|| self.set);
         self.set.take()
+    }
+
+    fn begin(&mut self) {
+        self.undo.begin();
+    }
+
+    fn undo(&mut self) {
+        if let Some(before) = self.undo.end() {
+            self.set = before;
+        }
+    }
+
+    fn keep(&mut self) {
+        self.undo.end();
     }
 
     fn is_idle(&self) -> bool {

@@ -42,6 +42,15 @@ pub trait TimerCell {
     /// The timer fires now and is no longer set.
     fn fire(&mut self, tag: &str) -> Option<TimerEntry>;
 
+    /// A bundle begins that may have to be undone.
+    fn begin(&mut self);
+
+    /// The bundle failed: what is set is what was set when it began. Then all is told anew, by `entries`.
+    fn undo(&mut self);
+
+    /// The bundle is done.
+    fn keep(&mut self);
+
     /// Whether no timer is set.
     fn is_idle(&self) -> bool;
 

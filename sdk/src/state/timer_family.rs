@@ -28,13 +28,15 @@ pub struct TimerFamily {
     set: BTreeMap<String, TimerEntry>,
     // What the kernel was told last of the tags that were touched since.
     touched: BTreeMap<String, Option<TimerEntry>>,
+    // What tags were set to that have changed since a bundle began that may be undone.
+    before: Option<BTreeMap<String, Option<TimerEntry>>>,
 }
 
 impl TimerFamily {
     /// A family of which no timer is set, for the field `name`.
     #[doc(hidden)]
     pub fn new(name: &'static str, time: TimeDomain) -> TimerFamily {
-        TimerFamily { name, time, set: BTreeMap::new(), touched: BTreeMap::new() }
+        TimerFamily { name, time, set: BTreeMap::new(), touched: BTreeMap::new(), before: None }
     }
 
     /// The timer `tag`, to be set.
@@ -77,7 +79,14 @@ impl TimerFamily {
     }
 
     fn touch(&mut self, tag: String, before: Option<TimerEntry>) {
+        self.remember(&tag, before);
         self.touched.entry(tag).or_insert(before);
+    }
+
+    fn remember(&mut self, tag: &str, before: Option<TimerEntry>) {
+        if let Some(all) = self.before.as_mut().filter(|all| !all.contains_key(tag)) {
+            all.insert(tag.to_owned(), before);
+        }
     }
 }
 
@@ -106,7 +115,26 @@ impl TimerCell for TimerFamily {
     }
 
     fn fire(&mut self, tag: &str) -> Option<TimerEntry> {
-        self.set.remove(tag)
+        let fired = self.set.remove(tag);
+        self.remember(tag, fired);
+        fired
+    }
+
+    fn begin(&mut self) {
+        self.before = Some(BTreeMap::new());
+    }
+
+    fn undo(&mut self) {
+        for (tag, before) in self.before.take().unwrap_or_default() {
+            match before {
+                Some(entry) => drop(self.set.insert(tag, entry)),
+                None => drop(self.set.remove(&tag)),
+            }
+        }
+    }
+
+    fn keep(&mut self) {
+        self.before = None;
     }
 
     fn is_idle(&self) -> bool {

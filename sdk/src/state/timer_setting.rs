@@ -122,7 +122,7 @@ impl<'t> TimerSetting<'t> {
             DoFnError::msg(format!("the {} {self:?} of `{}` cannot be set: {what}", self.time(), scope.path))
         })?;
         match self.target {
-            Target::Timer(timer) => timer.set = Some(entry),
+            Target::Timer(timer) => timer.put(Some(entry)),
             Target::Tagged(family, tag) => family.put(tag, entry),
         }
         Ok(())

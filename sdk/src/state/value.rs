@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{CellKind, StateCell, cell::coder_of};
+use super::{CellKind, StateCell, cell::coder_of, undo::Undo};
 use crate::{
     Element,
     coder::{CoderError, CoderSpec},
@@ -20,11 +20,14 @@ use crate::{
 /// assert!(total.is_empty());
 /// ```
 #[derive(Clone)]
-pub struct Value<T>(Option<T>);
+pub struct Value<T> {
+    value: Option<T>,
+    undo: Undo<Option<T>>,
+}
 
 impl<T> Default for Value<T> {
     fn default() -> Value<T> {
-        Value(None)
+        Value { value: None, undo: Undo::Off }
     }
 }
 
@@ -32,31 +35,36 @@ impl<T> Value<T> {
     /// The value; none when none was written.
     #[inline]
     pub fn read(&self) -> Option<&T> {
-        self.0.as_ref()
+        self.value.as_ref()
     }
 
     /// Puts `value` in the place of the one that is there.
     #[inline]
     pub fn write(&mut self, value: T) {
-        self.0 = Some(value);
-    }
-
-    /// Takes the value out.
-    #[inline]
-    pub fn take(&mut self) -> Option<T> {
-        self.0.take()
+        let before = self.value.replace(value);
+        self.undo.change(|| before);
     }
 
     /// Whether there is no value.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.0.is_none()
+        self.value.is_none()
     }
 
     /// Removes the value.
     #[inline]
     pub fn clear(&mut self) {
-        self.0 = None;
+        let before = self.value.take();
+        self.undo.change(|| before);
+    }
+}
+
+impl<T: Clone> Value<T> {
+    /// Takes the value out.
+    #[inline]
+    pub fn take(&mut self) -> Option<T> {
+        self.undo.change(|| self.value.clone());
+        self.value.take()
     }
 }
 
@@ -67,6 +75,20 @@ impl<T: Element> StateCell for Value<T> {
         self.is_empty()
     }
 
+    fn begin(&mut self) {
+        self.undo.begin();
+    }
+
+    fn undo(&mut self) {
+        if let Some(before) = self.undo.end() {
+            self.value = before;
+        }
+    }
+
+    fn keep(&mut self) {
+        self.undo.end();
+    }
+
     fn coders() -> Result<Vec<CoderSpec>, CoderError> {
         Ok(vec![coder_of::<T>()?])
     }
@@ -74,6 +96,6 @@ impl<T: Element> StateCell for Value<T> {
 
 impl<T: fmt::Debug> fmt::Debug for Value<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.value.fmt(f)
     }
 }

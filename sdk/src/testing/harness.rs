@@ -9,8 +9,8 @@ use crate::{
     coder::to_bytes,
     coder_slot::CoderSlot,
     exec::{
-        Boundary, BundleCx, BundleInput, Checks, Effects, Finalizer, GroupState, Kernel, RunEnv, Slot,
-        StageInstance, TagPortMaker,
+        Boundary, BundleCx, BundleDone, BundleInput, Checks, Effects, Finalizer, GroupState, Kernel, RunEnv,
+        Slot, StageInstance, TagPortMaker,
     },
     metrics::Metrics,
     window::{PaneInfo, Window},
@@ -176,11 +176,11 @@ impl Harness {
         if let Err(e) = instance.run(input, &cx) {
             // The first error is the one that counts.
             let _ = instance.teardown(&cx);
-            return (Err(e), cx.into_effects().2);
+            return (Err(e), cx.into_done().keyed);
         }
         self.instance = Some(instance);
         let end = BundleEnd { claims: cx.claims() };
-        let (mut effects, metrics, keyed) = cx.into_effects();
+        let BundleDone { mut effects, metrics, keyed, .. } = cx.into_done();
         metrics.add_to(&mut self.metrics);
         self.finalizers.append(&mut effects.finalizers);
         for (edge, batch) in std::mem::take(&mut effects.outputs) {

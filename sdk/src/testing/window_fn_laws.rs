@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 
-use crate::window::{AssignContext, MergedWindow, Window, WindowFn, check_assigned};
+use crate::window::{AssignContext, MergedWindow, Window, WindowFn, check_assigned, check_merges};
 
 /// How many of the orders are tried in which elements may arrive.
 const TRIES: u64 = 300;
@@ -223,27 +223,7 @@ fn put(live: &mut Live, window: &Window, elements: BTreeSet<usize>) {
 fn merges<F: WindowFn>(f: &F, live: &Live) -> Result<Vec<MergedWindow>, String> {
     let given: Vec<Window> = live.iter().map(|(window, _)| window.clone()).collect();
     let merged = f.merge(&given).map_err(|e| format!("{f:?} fails to merge {given:?}: {e}"))?;
-    let mut seen = BTreeSet::new();
-    for MergedWindow { result, sources } in &merged {
-        if sources.len() < 2 {
-            return Err(format!("{f:?} merges {sources:?} into {result}: two or more windows are merged"));
-        }
-        for source in sources {
-            if !given.contains(source) {
-                return Err(format!("{f:?} merges {source}, which is none of {given:?}"));
-            }
-            if !seen.insert(source) {
-                return Err(format!("{f:?} merges {source} twice"));
-            }
-            let before = match (source.as_interval(), result.as_interval()) {
-                (Some(source), Some(result)) => source.start() < result.start(),
-                _ => false,
-            };
-            if before || source.max_timestamp() > result.max_timestamp() {
-                return Err(format!("{f:?} merges {source} into {result}, which does not cover it"));
-            }
-        }
-    }
+    check_merges(f, &given, &merged)?;
     Ok(merged)
 }
 

@@ -1,21 +1,19 @@
 //! A point in event time or processing time.
 
 mod parse;
+mod serde;
 
 use std::{
     fmt,
     ops::{Add, Sub},
 };
 
-use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
-
 pub use parse::ParseTimestampError;
 
 use super::Duration;
 
 /// Milliseconds since 1970-01-01T00:00:00Z, always within [`Timestamp::MIN`]`..=`[`Timestamp::MAX`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
@@ -113,12 +111,6 @@ impl fmt::Display for Timestamp {
 impl fmt::Debug for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl<'de> Deserialize<'de> for Timestamp {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Timestamp, D::Error> {
-        Timestamp::from_millis(i64::deserialize(d)?).map_err(D::Error::custom)
     }
 }
 

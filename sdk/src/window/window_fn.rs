@@ -44,7 +44,8 @@ pub trait WindowFn: fmt::Debug + Send + Sync + 'static {
     }
 
     /// Says which of `windows`, the live windows of one key in the order of their ends, become one. Windows that stay
-    /// as they are need not be listed. No window may be merged twice.
+    /// as they are need not be listed. What a merge results in covers all of its windows, and is no other window that
+    /// is there. No window may be merged twice.
     ///
     /// # Errors
     /// Any error fails the bundle.

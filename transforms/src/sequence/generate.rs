@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use purlin_sdk::{
     Duration, PCollection, PTransform, Pipeline, Timestamp,
     sdf::{Boundedness, OffsetRange},
+    watermark::WatermarkStrategy,
 };
 
 use super::{
@@ -42,12 +43,20 @@ pub struct GenerateSequence {
     rate: Option<(u64, Duration)>,
     timestamp_fn: Option<TimestampFn>,
     max_read_time: Option<Duration>,
+    watermark: Option<WatermarkStrategy<i64>>,
 }
 
 impl GenerateSequence {
     /// The numbers from `first` on, without an end.
     pub fn from(first: i64) -> GenerateSequence {
-        GenerateSequence { from: first, to: None, rate: None, timestamp_fn: None, max_read_time: None }
+        GenerateSequence {
+            from: first,
+            to: None,
+            rate: None,
+            timestamp_fn: None,
+            max_read_time: None,
+            watermark: None,
+        }
     }
 
     /// Ends before `end`.
@@ -72,6 +81,12 @@ impl GenerateSequence {
     /// Stops this long after the start of the run, by the run's clock. The collection then has an end.
     pub fn max_read_time(mut self, time: Duration) -> GenerateSequence {
         self.max_read_time = Some(time);
+        self
+    }
+
+    /// Gets its timestamps and its watermark by a strategy, instead of what is said above.
+    pub fn watermark(mut self, strategy: WatermarkStrategy<i64>) -> GenerateSequence {
+        self.watermark = Some(strategy);
         self
     }
 
@@ -102,10 +117,15 @@ impl PTransform<Pipeline> for GenerateSequence {
             None => Stamp::Input,
         };
         let boundedness = if ends { Boundedness::Bounded } else { Boundedness::Unbounded };
-        pipeline
+        let strategy = self.watermark.clone();
+        let numbers = pipeline
             .impulse("Impulse")
             .map_cx("Start", move |_, cx| Ok(self.work(cx.now())))
-            .par_do_splittable("Numbers", Numbers { stamp, boundedness })
+            .par_do_splittable("Numbers", Numbers { stamp, boundedness });
+        match strategy {
+            Some(strategy) => numbers.assign_watermark("Watermark", strategy),
+            None => numbers,
+        }
     }
 }
 
@@ -116,6 +136,7 @@ impl fmt::Debug for GenerateSequence {
             .field("to", &self.to)
             .field("rate", &self.rate)
             .field("max_read_time", &self.max_read_time)
+            .field("watermark", &self.watermark)
             .finish_non_exhaustive()
     }
 }

@@ -3,6 +3,7 @@
 use purlin_sdk::{
     Duration, PCollection, PTransform, Pipeline, Timestamp,
     sdf::{Boundedness, OffsetRange},
+    watermark::WatermarkStrategy,
 };
 use serde::{Deserialize, Serialize};
 
@@ -52,19 +53,20 @@ impl Span {
 /// ```
 /// Source: Beam's `PeriodicImpulse`; as in Beam's Python SDK the end is not one of the times
 /// (<https://beam.apache.org/releases/pydoc/current/apache_beam.transforms.periodicsequence.html>).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[must_use = "a source does nothing until it is applied to a pipeline"]
 pub struct PeriodicImpulse {
     every: Duration,
     first: Option<Timestamp>,
     until: Option<Timestamp>,
+    watermark: Option<WatermarkStrategy<Timestamp>>,
 }
 
 impl PeriodicImpulse {
     /// A time every `interval`, from the start of the run on, without an end. An interval that is not above zero is a
     /// build error.
     pub fn every(interval: Duration) -> PeriodicImpulse {
-        PeriodicImpulse { every: interval, first: None, until: None }
+        PeriodicImpulse { every: interval, first: None, until: None, watermark: None }
     }
 
     /// The first time.
@@ -78,13 +80,19 @@ impl PeriodicImpulse {
         self.until = Some(until);
         self
     }
+
+    /// Gets its timestamps and its watermark by a strategy, instead of what is said above.
+    pub fn watermark(mut self, strategy: WatermarkStrategy<Timestamp>) -> PeriodicImpulse {
+        self.watermark = Some(strategy);
+        self
+    }
 }
 
 impl PTransform<Pipeline> for PeriodicImpulse {
     type Out = PCollection<Timestamp>;
 
     fn expand(self, pipeline: Pipeline) -> PCollection<Timestamp> {
-        let PeriodicImpulse { every, first, until } = self;
+        let PeriodicImpulse { every, first, until, watermark } = self;
         if let Some(problem) = problem(1, every) {
             pipeline.build_error(problem);
         }
@@ -92,7 +100,11 @@ impl PTransform<Pipeline> for PeriodicImpulse {
             Ok(Span { first: first.unwrap_or_else(|| cx.now()), until, every }.work())
         });
         let ends = if until.is_some() { Boundedness::Bounded } else { Boundedness::Unbounded };
-        times(&work, ends)
+        let times = times(&work, ends);
+        match watermark {
+            Some(strategy) => times.assign_watermark("Watermark", strategy),
+            None => times,
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use super::{EventTime, IntervalError, OperatorKind, WatermarkId, operators::Hand
 /// # let p = Pipeline::new();
 /// # let clicks = p.create("Clicks", [(Timestamp::EPOCH, "home".to_owned())]);
 /// let clicks: PCollection<(Timestamp, String)> =
-///     clicks.apply("EventTime", WithWatermark::of(|(at, _): &(Timestamp, String)| *at, "10 minutes").unwrap());
+///     clicks.apply("EventTime", WithWatermark::of(|(at, _): &(Timestamp, String)| *at, "10 minutes"));
 /// # p.build().unwrap();
 /// ```
 /// - The event time becomes the timestamp of the row. A row without one has [`Timestamp::MIN`], is never late, and is in
@@ -33,7 +33,7 @@ use super::{EventTime, IntervalError, OperatorKind, WatermarkId, operators::Hand
 /// Source: Spark's `withWatermark`.
 pub struct WithWatermark<T, F> {
     event_time: F,
-    delay: Duration,
+    delay: Result<Duration, IntervalError>,
     row: PhantomData<fn(T)>,
 }
 
@@ -69,10 +69,9 @@ where
     /// The event time of a row is what `event_time` reads from it: a timestamp, or an `Option` of one. The delay is a
     /// [`Duration`], or text such as `"10 minutes"`.
     ///
-    /// # Errors
-    /// When the delay is below zero or no span of time.
-    pub fn of(event_time: F, delay: impl IntoDelay) -> Result<WithWatermark<T, F>, IntervalError> {
-        Ok(WithWatermark { event_time, delay: delay.into_delay()?, row: PhantomData })
+    /// A delay that is below zero or no span of time is a build error.
+    pub fn of(event_time: F, delay: impl IntoDelay) -> WithWatermark<T, F> {
+        WithWatermark { event_time, delay: delay.into_delay(), row: PhantomData }
     }
 }
 
@@ -87,9 +86,13 @@ where
     fn expand(self, rows: PCollection<T>) -> PCollection<T> {
         let pipeline = rows.pipeline();
         let handle = Handle::new(pipeline);
-        let id = handle.query().add_watermark(self.delay);
+        let delay = self.delay.unwrap_or_else(|e| {
+            pipeline.build_error(e.to_string());
+            Duration::ZERO
+        });
+        let id = handle.query().add_watermark(delay);
         let out = rows.par_do("EventTime", Assign::new(id, self.event_time, handle.clone()));
-        let kind = OperatorKind::WithWatermark { id, delay: self.delay };
+        let kind = OperatorKind::WithWatermark { id, delay };
         handle.declare(pipeline, kind, vec![rows.id()], vec![out.id()]);
         out
     }
@@ -97,7 +100,7 @@ where
 
 impl<T, F> fmt::Debug for WithWatermark<T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "WithWatermark({})", self.delay)
+        write!(f, "WithWatermark({:?})", self.delay)
     }
 }
 

@@ -1,6 +1,11 @@
 //! From a collection to a query.
 
-use std::{fmt, panic::Location, path::PathBuf, sync::Arc};
+use std::{
+    fmt,
+    panic::Location,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use purlin_sdk::{
     BuildError, ClockRef, Element, PCollection, PipelineError, Result, Runner, Step, SystemClock,
@@ -116,28 +121,22 @@ impl<T: Element> StreamWriter<T> {
         self.sink(ForEach::new(f))
     }
 
-    /// Declares the query: it starts when the pipeline is run.
-    ///
-    /// # Errors
-    /// When the checkpoint location cannot be used.
+    /// Declares the query: it starts when the pipeline is run. For pipelines that are launched as a program; everything
+    /// that is wrong with the query is told then.
     #[track_caller]
-    pub fn declare(self) -> Result<StreamingQuery, PipelineError> {
+    pub fn declare(self) -> StreamingQuery {
         let StreamWriter { result, sink, mut settings } = self;
         let pipeline = result.pipeline().clone();
         let cx = QueryContext::of(&pipeline);
-        let mut at = Position::start();
-        let (checkpoint, id) = match &settings.checkpoint {
-            Some(dir) => {
-                let (mut checkpoint, id) = Checkpoint::open(dir)?;
-                if let Some((position, state)) = checkpoint.resume(&settings)? {
-                    settings.policy = position.policy.unwrap_or(settings.policy);
-                    at = position;
-                    state.into_iter().for_each(|state| cx.script().go_on_from(state));
-                }
-                (Some(checkpoint), id)
-            }
-            None => (None, uuid::Uuid::new_v4().to_string()),
-        };
+        let opened = settings.checkpoint.as_deref().map(|dir| Opened::at(dir, &settings)).transpose();
+        let opened = opened.unwrap_or_else(|e| {
+            pipeline.build_error(e.to_string());
+            None
+        });
+        let Opened { checkpoint, id, at, state } = opened.unwrap_or_default();
+        // A query goes on by the policy that it began with.
+        settings.policy = at.policy.unwrap_or(settings.policy);
+        state.into_iter().for_each(|state| cx.script().go_on_from(state));
         let query = QueryShared::new(
             id,
             settings.name.clone(),
@@ -180,7 +179,7 @@ impl<T: Element> StreamWriter<T> {
             };
             cx.script().drive(move |run| driver.run(&run));
         }
-        Ok(StreamingQuery(query))
+        StreamingQuery(query)
     }
 
     /// Declares the query and starts the pipeline on `runner`.
@@ -191,9 +190,33 @@ impl<T: Element> StreamWriter<T> {
     #[track_caller]
     pub fn start(self, runner: &dyn Runner) -> Result<StreamingQuery, PipelineError> {
         let pipeline = self.result.pipeline().clone();
-        let query = self.declare()?;
+        let query = self.declare();
         pipeline.run_on(runner)?;
         Ok(query)
+    }
+}
+
+/// A checkpoint location, and what was found there.
+struct Opened {
+    checkpoint: Option<Checkpoint>,
+    id: String,
+    at: Position,
+    state: Option<Vec<u8>>,
+}
+
+impl Default for Opened {
+    /// A query without one.
+    fn default() -> Opened {
+        let id = uuid::Uuid::new_v4().to_string();
+        Opened { checkpoint: None, id, at: Position::start(), state: None }
+    }
+}
+
+impl Opened {
+    fn at(dir: &Path, settings: &Settings) -> Result<Opened, PipelineError> {
+        let (mut checkpoint, id) = Checkpoint::open(dir)?;
+        let (at, state) = checkpoint.resume(settings)?.unwrap_or((Position::start(), None));
+        Ok(Opened { checkpoint: Some(checkpoint), id, at, state })
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::windows::{Counts, Windows, closed_by, results};
-use super::{Source, on_threads};
+use super::{Source, all_closed, on_threads};
 use crate::generate::Generator;
 use crate::{Params, checksum};
 
@@ -46,7 +46,7 @@ pub(super) fn run(params: &Params) -> u64 {
             // This thread's next batch lies after this one, wherever the others are.
             windows.close(closed_by(Generator::watermark(batch.end)), &mut pass);
         }
-        windows.close(source.all_closed(), &mut pass);
+        windows.close(all_closed(&source), &mut pass);
         sum
     }))
 }

@@ -1,8 +1,9 @@
 //! The steps of batch scenarios.
 
-use purlin_sdk::{DoFnError, PCollection, Partition};
+use purlin_sdk::{Combine, DoFnError, PCollection, Partition};
 use purlin_transforms::{
-    ApproximateQuantiles, Count, Distinct, GroupIntoBatches, KvSwap, Latest, Mean, Sum, ToString, Top, Values,
+    ApproximateQuantiles, Count, Distinct, GroupIntoBatches, KvSwap, Latest, Mean, Sum, SumFn, ToString, Top,
+    Values,
 };
 
 use super::{Pairs, programs, shapes, text::Part};
@@ -89,8 +90,13 @@ fn of_pairs(name: &str, op: &str, args: &[String], pc: &Pairs, recorder: &Record
         "record" => Flow::Pairs(pc.clone()),
         "distinct" => Flow::Pairs(pc.apply(name, Distinct)),
         "values" => Flow::Values(pc.apply(name, Values)),
-        // A hot key is spread by the runner itself; the sums are the same.
-        "sum_per_key" => shown(name, &numbers().apply(name, Sum::per_key()), Datum::Int),
+        "sum_per_key" => match args.first().and_then(|arg| arg.strip_prefix("hot_key_fanout=")) {
+            Some(n) => {
+                let sums = Combine::per_key(SumFn::default()).with_hot_key_fanout(number(&[n.to_owned()])?);
+                shown(name, &numbers().apply(name, sums), Datum::Int)
+            }
+            None => shown(name, &numbers().apply(name, Sum::per_key()), Datum::Int),
+        },
         "count_per_key" => {
             shown(name, &pc.apply(name, Count::per_key()), |n| Datum::Int(n.try_into().unwrap_or(i64::MAX)))
         }

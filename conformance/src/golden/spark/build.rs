@@ -106,7 +106,7 @@ fn with_watermark(id: &str, node: &Datum, input: &Built) -> Result<Built, String
     }
     columns[at].event_time = true;
     let delay = node.need("delay")?.to_text()?;
-    let watermark = WithWatermark::of(move |row: &Row| row[at].floor(), delay).map_err(|e| e.to_string())?;
+    let watermark = WithWatermark::of(move |row: &Row| row[at].floor(), delay);
     Ok(Built { rows: input.rows.apply(id, watermark), columns, is_static: input.is_static })
 }
 

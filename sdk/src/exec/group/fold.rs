@@ -14,6 +14,12 @@ pub(crate) trait Fold: Clone + Send + 'static {
     fn merge(&self, acc: &mut Self::Acc, other: Self::Acc);
     fn extract(&self, acc: Self::Acc) -> Self::Output;
 
+    /// How many elements an input stands for.
+    #[inline]
+    fn weight(&self, _input: &Self::Input) -> u64 {
+        1
+    }
+
     /// The configuration that goes into the graph's JSON.
     fn payload(&self) -> crate::Result<serde_json::Value> {
         Ok(serde_json::Value::Null)

@@ -4,7 +4,7 @@ use std::{any::Any, hash::BuildHasher};
 
 use foldhash::fast::FixedState;
 
-use super::key_law::KeyLaw;
+use super::{fanout::spread_groups, key_law::KeyLaw};
 use crate::{
     Element, Key, Step, Timestamp,
     batch::{BATCH_SIZE, Batch, ErasedBatch, Row},
@@ -36,6 +36,12 @@ pub trait GroupState: Send {
     /// The output watermark, of a transform that assigns one.
     fn assigned(&self) -> Option<Assigned> {
         None
+    }
+}
+
+impl std::fmt::Debug for dyn GroupState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "state of a key group: {:?}", self.report())
     }
 }
 
@@ -76,13 +82,34 @@ pub fn key_group_of<K: Key>(key: &K, groups: usize) -> usize {
 pub(crate) struct KeyedCollector<K: Key, V: Element> {
     group: usize,
     groups: usize,
+    spread: Option<Spread>,
     law: KeyLaw<K>,
     buckets: Vec<Batch<(K, V)>>,
 }
 
+/// The elements of a key go in turn to so many key groups.
+#[derive(Clone, Copy)]
+struct Spread {
+    over: usize,
+    next: usize,
+}
+
+impl Spread {
+    fn next(&mut self) -> usize {
+        self.next = (self.next + 1) % self.over;
+        self.next
+    }
+}
+
 impl<K: Key, V: Element> KeyedCollector<K, V> {
     pub(crate) fn new(step: Step, group: usize) -> KeyedCollector<K, V> {
-        KeyedCollector { group, groups: 0, law: KeyLaw::new(step), buckets: Vec::new() }
+        KeyedCollector { group, groups: 0, spread: None, law: KeyLaw::new(step), buckets: Vec::new() }
+    }
+
+    /// One that does not keep keys together, but spreads each over `fanout` key groups.
+    pub(super) fn spread(step: Step, group: usize, fanout: usize) -> KeyedCollector<K, V> {
+        let spread = Some(Spread { over: fanout.max(1), next: 0 });
+        KeyedCollector { spread, ..KeyedCollector::new(step, group) }
     }
 }
 
@@ -94,7 +121,8 @@ pub fn key_groups(parallelism: usize) -> usize {
 
 impl<K: Key, V: Element> Kernel for KeyedCollector<K, V> {
     fn start(&mut self, down: &mut Downstream<'_>) -> KernelResult {
-        self.groups = down.cx().key_groups;
+        let all = down.cx().key_groups;
+        self.groups = self.spread.as_ref().map_or(all, |spread| spread_groups(all, spread.over));
         self.buckets.clear();
         self.buckets.resize_with(self.groups, Batch::default);
         Ok(())
@@ -108,7 +136,10 @@ impl<K: Key, V: Element> Kernel for KeyedCollector<K, V> {
         }
         let Batch { values, meta } = batch;
         for (i, (k, v)) in values.drain(..).enumerate() {
-            let key_group = key_group_of(&k, self.groups);
+            let mut key_group = key_group_of(&k, self.groups);
+            if let Some(spread) = &mut self.spread {
+                key_group = (key_group + spread.next()) % self.groups;
+            }
             let bucket = &mut self.buckets[key_group];
             bucket.push((k, v), Row::of(meta, i));
             if bucket.len() >= BATCH_SIZE {

@@ -1,10 +1,11 @@
 //! The start of a stage behind a grouping by key groups: windows that merge, fire more than once, or wait for late data.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use super::{
     Fold,
     machine::{Moment, TriggerMachine},
+    merging::merges,
     pane::{Marks, Pane},
     panes::Panes,
 };
@@ -13,7 +14,7 @@ use crate::{
     batch::{Batch, ErasedBatch, Meta, Row, WindowSet},
     coder_slot::CoderSlot,
     exec::{BundleInput, Downstream, Kernel, KernelResult, Port},
-    metrics::{DROPPED_DUE_TO_CLOSED_WINDOW, DROPPED_DUE_TO_LATENESS},
+    metrics::{DROPPED_DUE_TO_CLOSED_WINDOW, DROPPED_DUE_TO_LATENESS, LATE_DATA_OUTPUT},
     window::{
         AccumulationMode, ClosingBehavior, MergedWindow, OnTimeBehavior, PaneInfo, PaneTiming,
         TimestampCombiner, Window, WindowingStrategy,
@@ -37,6 +38,8 @@ pub(super) struct PanedRoot<K: Key, F: Fold> {
 struct Dropped {
     late: i64,
     closed: i64,
+    /// Came out at the late output instead.
+    rescued: i64,
 }
 
 impl<K: Key, F: Fold> PanedRoot<K, F> {
@@ -79,12 +82,15 @@ impl<K: Key, F: Fold> PanedRoot<K, F> {
                 let pair = if n + 1 == windows.len() { rest.take() } else { rest.clone() };
                 let Some((key, value)) = pair else { break };
                 if window.is_expired(self.strategy.allowed_lateness, marks.input) {
-                    dropped.late += 1;
-                    if let Some(late) = &mut self.late {
-                        late.batch.push((key, value), Row { window: Some(window), ..row });
-                        late.flush_full(down)?;
-                        down.cx().phase(Phase::AddInput);
-                    }
+                    let weight = self.fold.weight(&value) as i64;
+                    let Some(late) = &mut self.late else {
+                        dropped.late += weight;
+                        continue;
+                    };
+                    dropped.rescued += weight;
+                    late.batch.push((key, value), Row { window: Some(window), ..row });
+                    late.flush_full(down)?;
+                    down.cx().phase(Phase::AddInput);
                     continue;
                 }
                 let panes = &mut state.touch(&key, atomic).panes;
@@ -105,6 +111,7 @@ impl<K: Key, F: Fold> PanedRoot<K, F> {
     ) {
         let combiner = self.strategy.timestamp_combiner;
         let time = combiner.assign(&*self.strategy.window_fn, window, time);
+        let weight = self.fold.weight(&value);
         let at = match panes.iter().position(|p| p.window == *window) {
             Some(at) => at,
             None => {
@@ -114,12 +121,12 @@ impl<K: Key, F: Fold> PanedRoot<K, F> {
         };
         let pane = &mut panes[at];
         if pane.closed {
-            dropped.closed += 1;
+            dropped.closed += weight as i64;
             return;
         }
         self.fold.add(pane.acc.get_or_insert_with(|| self.fold.create()), value);
-        pane.fresh += 1;
-        pane.arrived += 1;
+        pane.fresh += weight;
+        pane.arrived += weight;
         pane.note_time(time, combiner, marks);
     }
 
@@ -130,22 +137,10 @@ impl<K: Key, F: Fold> PanedRoot<K, F> {
         }
         panes.sort_by(|a, b| a.window.cmp(&b.window));
         let windows: Vec<Window> = panes.iter().map(|p| p.window.clone()).collect();
-        let merges = self
-            .strategy
-            .window_fn
-            .merge(&windows)
-            .map_err(|e| PipelineError::user(self.step.clone(), Phase::Window, e))?;
-        let mut seen = BTreeSet::new();
-        for MergedWindow { result, sources } in merges {
-            if let Some(twice) = sources.iter().find(|w| !seen.insert((*w).clone())) {
-                return Err(self.broken(format!("{twice} was merged twice")));
-            }
+        for MergedWindow { result, sources } in merges(&self.step, &*self.strategy.window_fn, &windows)? {
             let (parts, rest): (Vec<_>, Vec<_>) =
                 std::mem::take(panes).into_iter().partition(|p| sources.contains(&p.window));
             *panes = rest;
-            if parts.len() != sources.len() {
-                return Err(self.broken(format!("{result} merges a window that was not there")));
-            }
             panes.push(self.merged(result, parts, marks, dropped));
         }
         Ok(())
@@ -288,11 +283,6 @@ impl<K: Key, F: Fold> PanedRoot<K, F> {
         default || (on_time && !at_expiry) || last
     }
 
-    fn broken(&self, what: String) -> PipelineError {
-        let text = format!("{:?} broke the rules of merging: {what}", self.strategy.window_fn);
-        PipelineError::contract(self.step.clone(), Phase::Window, text)
-    }
-
     fn run_group(
         &mut self,
         state: &mut Panes<K, F>,
@@ -324,9 +314,11 @@ impl<K: Key, F: Fold> PanedRoot<K, F> {
             self.fire(&key, &mut keyed.panes, &marks, down)?;
             state.put_down(&key, &self.strategy, &self.machine, marks.input, marks.now);
         }
-        for (n, name) in
-            [(dropped.late, DROPPED_DUE_TO_LATENESS), (dropped.closed, DROPPED_DUE_TO_CLOSED_WINDOW)]
-        {
+        for (n, name) in [
+            (dropped.late, DROPPED_DUE_TO_LATENESS),
+            (dropped.closed, DROPPED_DUE_TO_CLOSED_WINDOW),
+            (dropped.rescued, LATE_DATA_OUTPUT),
+        ] {
             if n > 0 {
                 cx.metrics().counter(&self.step, name).inc(n);
             }

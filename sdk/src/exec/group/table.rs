@@ -245,19 +245,19 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
         Ok(tables)
     }
 
-    /// Folds all of `batch` in, except for windows that are expired; returns how many of those there were.
+    /// Folds all of `batch` in, except for windows that are expired; returns how many elements those were.
     pub(super) fn fold(
         &mut self,
         batch: &mut Batch<(K, F::Input)>,
         watermark: Timestamp,
         lateness: Duration,
-    ) -> usize {
+    ) -> u64 {
         let Batch { values, meta } = batch;
         let plain = self.combiner == TimestampCombiner::EndOfWindow;
         match &meta.windows {
             Windows::Const(WindowSet::One(w)) => {
                 if w.is_expired(lateness, watermark) {
-                    let late = values.len();
+                    let late = values.iter().map(|(_, v)| self.fold.weight(v)).sum::<u64>();
                     values.clear();
                     return late;
                 }
@@ -280,7 +280,7 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
                 for (i, (k, v)) in values.drain(..).enumerate() {
                     let ts = meta.times.get(i);
                     let Some(at) = self.fixed_window(fixed, ts, watermark, lateness) else {
-                        late += 1;
+                        late += self.fold.weight(&v);
                         continue;
                     };
                     let open = &mut self.open[at];
@@ -338,7 +338,8 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
         value: F::Input,
         watermark: Timestamp,
         lateness: Duration,
-    ) -> usize {
+    ) -> u64 {
+        let weight = self.fold.weight(&value);
         let set = row.windows();
         let (live, late): (Vec<_>, Vec<_>) =
             set.as_slice().iter().partition(|w| !w.is_expired(lateness, watermark));
@@ -354,7 +355,7 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
             }
             open.table.add(&self.fold, k, v);
         }
-        late.len()
+        late.len() as u64 * weight
     }
 
     fn open_window(&mut self, window: &Window) -> usize {

@@ -21,7 +21,7 @@ use crate::{
 /// How often the timers of a key may fire without time going on: more is a loop without an end.
 const MOST_FIRINGS: u32 = 1_000_000;
 
-/// How many processing-time timers of a key and window fire that were set when the input was over already.
+/// How many processing-time timers of a key and window fire that were set when the window had ended already.
 const MOST_REMAINING: usize = 1_000;
 
 /// A bundle at work.
@@ -31,7 +31,9 @@ pub(super) struct Bundle<'b, D: KeyedDoFn> {
     pub(super) rules: &'b TimerRules,
     pub(super) watermark: Timestamp,
     /// Elements that were dropped.
-    pub(super) late: i64,
+    pub(super) dropped: i64,
+    /// Elements that came out at the late output.
+    pub(super) rescued: i64,
 }
 
 impl<D: KeyedDoFn> Bundle<'_, D> {
@@ -46,7 +48,7 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
         if values.is_empty() {
             return Ok(());
         }
-        let Bundle { root, store, rules, watermark, late } = self;
+        let Bundle { root, store, rules, watermark, dropped, rescued } = self;
         let (watermark, lateness) = (*watermark, rules.lateness);
         let StatefulRoot { step, dofn, views, out, tags, late: late_tag, time_sorted } = &mut **root;
         down.cx().phase(Phase::Process);
@@ -69,15 +71,16 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
                         emitter.turn_to(row);
                         emitter.emit_to(*tag, (key, value));
                         emitter.end_row()?;
+                        *rescued += 1;
                     }
-                    None => *late += 1,
+                    None => *dropped += 1,
                 }
                 continue;
             }
             let n = store.open(&key, window);
             if *time_sorted {
                 let turn = Turn::of(row.time(), window, lateness, rules.next());
-                store.enqueue(turn, Waiting { slot: n, value, pane: row.pane() });
+                store.enqueue(turn, Waiting { slot: n, value, firing: row.firing() });
                 continue;
             }
             let Some(slot) = store.slots.get_mut(n) else { continue };
@@ -123,11 +126,11 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
 
     fn waiting_element(&mut self, down: &mut Downstream<'_>) -> KernelResult {
         let Bundle { root, store, rules, .. } = self;
-        let Some((timestamp, Waiting { slot: n, value, pane })) = store.dequeue() else { return Ok(()) };
+        let Some((timestamp, Waiting { slot: n, value, firing })) = store.dequeue() else { return Ok(()) };
         let Some(Slot { key, window, state, .. }) = store.slots.get_mut(n) else { return Ok(()) };
         let StatefulRoot { step, dofn, views, out, tags, .. } = &mut **root;
         down.cx().phase(Phase::Process);
-        let meta = Meta::constant(timestamp, WindowSet::One(window.clone()), pane);
+        let meta = Meta::constant(timestamp, WindowSet::One(window.clone()), firing);
         let row = Row::of(&meta, 0);
         let scope = StepScope { cx: down.cx(), step, views };
         let pcx = ProcessContext::keyed(scope, row, rules);
@@ -232,44 +235,32 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
     }
 
     /// Fires processing-time timers that are pending still, in order, with the event-time timers that they set.
+    ///
+    /// Nobody waits for the clock any more: it is as if it moved on to each of them. What then sets itself again would go
+    /// on in a window that is gone, so each fires once; only where a window ends with the input, and with it all time,
+    /// they go on, up to a number of them. That is asked of the window and not of the watermark: whether the input is over
+    /// already when a window ends is a matter of how bundles fall.
     fn last_timers(&mut self, n: usize, down: &mut Downstream<'_>) -> KernelResult {
         let now = self.rules.now.get();
-        let done = if self.watermark == Timestamp::MAX {
-            self.remaining_timers(n, down)
-        } else {
-            self.each_for_the_last_time(n, down)
-        };
+        let done = self.each_of_the_last_timers(n, down);
         self.rules.now.set(now);
         done
     }
 
-    /// The window ends while time goes on: what sets itself again would go on in a window that is gone.
-    fn each_for_the_last_time(&mut self, n: usize, down: &mut Downstream<'_>) -> KernelResult {
+    fn each_of_the_last_timers(&mut self, n: usize, down: &mut Downstream<'_>) -> KernelResult {
+        let lateness = self.rules.lateness;
+        let ends_with_input = self
+            .store
+            .slots
+            .get(n)
+            .is_some_and(|slot| slot.window.expiry(lateness) >= Timestamp::GLOBAL_WINDOW_MAX);
         let mut fired = HashSet::new();
-        loop {
-            let mut pending = self.store.pending(n);
-            pending.retain(|(_, owner)| !fired.contains(owner));
-            if pending.is_empty() {
-                return Ok(());
-            }
-            for (_, owner) in pending {
-                let changed = self.fire_with_what_it_sets(&owner, down)?;
-                fired.insert(owner);
-                if changed {
-                    break;
-                }
-            }
-        }
-    }
-
-    /// The input is over, and nobody waits for the clock any more: it is as if it moved on to each of the timers, also
-    /// to those that timers set again, up to a number of them.
-    fn remaining_timers(&mut self, n: usize, down: &mut Downstream<'_>) -> KernelResult {
         let mut left: Option<usize> = None;
         loop {
-            let pending = self.store.pending(n);
-            // What was set before the input was over fires in any case.
+            let mut pending = self.store.pending(n);
+            // What was set before the end fires in any case.
             let left = left.get_or_insert(pending.len() + MOST_REMAINING);
+            pending.retain(|(_, owner)| !fired.contains(owner));
             if pending.is_empty() {
                 return Ok(());
             }
@@ -284,7 +275,11 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
                 *left -= 1;
                 // Never back, when one was set to a time that is over.
                 self.rules.now.set(at.max(self.rules.now.get()));
-                if self.fire_with_what_it_sets(&owner, down)? {
+                let changed = self.fire_with_what_it_sets(&owner, down)?;
+                if !ends_with_input {
+                    fired.insert(owner);
+                }
+                if changed {
                     break;
                 }
             }
@@ -309,7 +304,7 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
         let window = self.store.slots.get(n).map(|slot| slot.window.to_string()).unwrap_or_default();
         tracing::warn!(
             transform = self.root.step.path(),
-            "the input is over, and processing-time timers of one key in {window} set each other still, after \
+            "{window} has ended, and processing-time timers of one key in it set each other still, after \
              {MOST_REMAINING} firings: the rest is dropped, the next one being {name:?} at {at}. Do not set them again \
              when there is nothing left to do"
         );

@@ -9,7 +9,7 @@ use crate::{
     dofn::{BundleContext, BundleEmitter, SetupContext, StepScope},
     exec::{BundleCx, BundleInput, Downstream, Kernel, KernelResult, Port, TagPort},
     keyed_dofn::TimerRules,
-    metrics::DROPPED_DUE_TO_LATENESS,
+    metrics::{DROPPED_DUE_TO_LATENESS, LATE_DATA_OUTPUT},
 };
 
 pub(super) type StoreOf<D> =
@@ -63,7 +63,7 @@ impl<D: KeyedDoFn> StatefulRoot<D> {
             order: Cell::new(store.order),
         };
         let watermark = cx.watermark.unwrap_or(Timestamp::MIN);
-        let mut bundle = Bundle { root: self, store, rules: &rules, watermark, late: 0 };
+        let mut bundle = Bundle { root: self, store, rules: &rules, watermark, dropped: 0, rescued: 0 };
         for mut batch in batches {
             if let Some(batch) = batch.as_any().downcast_mut() {
                 bundle.elements(batch, down)?;
@@ -71,9 +71,10 @@ impl<D: KeyedDoFn> StatefulRoot<D> {
         }
         bundle.times(down)?;
         bundle.expire(down)?;
-        let late = bundle.late;
-        if late > 0 {
-            cx.metrics().counter(&self.step, DROPPED_DUE_TO_LATENESS).inc(late);
+        for (n, name) in [(bundle.dropped, DROPPED_DUE_TO_LATENESS), (bundle.rescued, LATE_DATA_OUTPUT)] {
+            if n > 0 {
+                cx.metrics().counter(&bundle.root.step, name).inc(n);
+            }
         }
         store.tidy();
         store.order = rules.order.get();

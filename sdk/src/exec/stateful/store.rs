@@ -8,7 +8,7 @@ use std::{
 use super::{
     slots::{Fired, Slot, Slots},
     timers::{Owner, Timers},
-    undo::Undo,
+    undo::{Before, Undo},
     waiting::{Queue, Turn, Waiting},
 };
 use crate::{
@@ -97,13 +97,9 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
     pub(super) fn touch(&mut self, n: usize) {
         let Some(slot) = self.slots.get_mut(n).filter(|slot| slot.bundle != self.bundle) else { return };
         if self.atomic {
-            let before = Slot {
-                key: slot.key.clone(),
-                window: slot.window.clone(),
-                state: slot.state.copy(),
-                ..*slot
-            };
-            self.undo.slots.push((n, Some(before)));
+            slot.state.begin();
+            let Slot { waiting, place, bundle, fired, .. } = *slot;
+            self.undo.slots.push((n, Some(Before { waiting, place, bundle, fired })));
         }
         slot.bundle = self.bundle;
         slot.fired = Fired::default();
@@ -214,11 +210,12 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
             let time = cell.time_domain();
             cell.entries(&mut |_, entry| timers.remove(time, entry, holds));
         });
-        let key = (slot.window.expiry(self.keeping.lateness), slot.window);
+        let key = (slot.window.expiry(self.keeping.lateness), slot.window.clone());
         if let Some(list) = self.windows.get_mut(&key) {
             list.swap_remove(slot.place);
-            if let Some(moved) = list.get(slot.place).and_then(|m| self.slots.get_mut(*m)) {
-                moved.place = slot.place;
+            let place = slot.place;
+            if let Some(moved) = list.get(place).and_then(|m| self.slots.get_mut(*m)) {
+                moved.place = place;
             }
             if list.is_empty() {
                 self.windows.remove(&key);
@@ -227,7 +224,7 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
                 }
             }
         }
-        self.undo.removed.push(n);
+        self.undo.removed.push((n, self.atomic.then_some(slot)));
     }
 
     /// Removes the slots that the bundle touched and left empty.
@@ -293,10 +290,20 @@ impl<K: Key, V: Element, S: KeyedState> GroupState for KeyStore<K, V, S> {
     }
 
     fn undo(&mut self) {
-        let Undo { slots, queued, taken, .. } = std::mem::take(&mut self.undo);
+        let Undo { slots, queued, taken, removed } = std::mem::take(&mut self.undo);
         let queued: BTreeSet<Turn> = queued.into_iter().collect();
-        for (n, before) in slots.into_iter().rev() {
-            self.slots.put_back(n, before);
+        for (n, slot) in removed {
+            self.slots.put_back(n, slot);
+        }
+        for (n, before) in slots {
+            let Some(Before { waiting, place, bundle, fired }) = before else {
+                self.slots.put_back(n, None);
+                continue;
+            };
+            if let Some(slot) = self.slots.get_mut(n) {
+                slot.state.undo();
+                (slot.waiting, slot.place, slot.bundle, slot.fired) = (waiting, place, bundle, fired);
+            }
         }
         queued.iter().for_each(|turn| drop(self.queue.remove(turn)));
         for (turn, waiting) in taken {
@@ -310,8 +317,13 @@ impl<K: Key, V: Element, S: KeyedState> GroupState for KeyStore<K, V, S> {
     }
 
     fn keep(&mut self) {
-        let Undo { removed, .. } = std::mem::take(&mut self.undo);
-        removed.into_iter().for_each(|n| self.slots.reuse(n));
+        let Undo { slots, removed, .. } = std::mem::take(&mut self.undo);
+        for (n, _) in slots.into_iter().filter(|(_, before)| before.is_some()) {
+            if let Some(slot) = self.slots.get_mut(n) {
+                slot.state.keep();
+            }
+        }
+        removed.into_iter().for_each(|(n, _)| self.slots.reuse(n));
     }
 
     fn save(&self, out: &mut Vec<u8>) -> crate::Result {

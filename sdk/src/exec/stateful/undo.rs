@@ -1,21 +1,31 @@
 //! What a bundle changed, as it was before.
 
 use super::{
-    slots::Slot,
+    slots::{Fired, Slot},
     waiting::{Turn, Waiting},
 };
 
 /// What is needed to undo a bundle.
 #[derive(Debug)]
 pub(super) struct Undo<K, V, S> {
-    /// Slots as they were when the bundle first touched them; nothing for those that it made.
-    pub(super) slots: Vec<(usize, Option<Slot<K, S>>)>,
+    /// Slots that it touched, with what they were like; nothing for those that it made. Their cells and timers know
+    /// themselves how they were.
+    pub(super) slots: Vec<(usize, Option<Before>)>,
     /// Elements that it let wait.
     pub(super) queued: Vec<Turn>,
     /// Elements that waited, and that it processed.
     pub(super) taken: Vec<(Turn, Waiting<V>)>,
-    /// Slots that it removed.
-    pub(super) removed: Vec<usize>,
+    /// Slots that it removed, as they were then; nothing when it cannot be undone.
+    pub(super) removed: Vec<(usize, Option<Slot<K, S>>)>,
+}
+
+/// A slot beside its state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    pub(super) waiting: usize,
+    pub(super) place: usize,
+    pub(super) bundle: u64,
+    pub(super) fired: Fired,
 }
 
 impl<K, V, S> Default for Undo<K, V, S> {

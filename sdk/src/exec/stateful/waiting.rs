@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Duration, Timestamp,
-    window::{PaneInfo, Window},
-};
+use crate::{Duration, Timestamp, batch::Firing, window::Window};
 
 /// An element that waits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -15,7 +12,7 @@ pub(super) struct Waiting<V> {
     /// Its key and window.
     pub(super) slot: usize,
     pub(super) value: V,
-    pub(super) pane: PaneInfo,
+    pub(super) firing: Firing,
 }
 
 /// When an element is processed, and before which others of its key and window.

@@ -188,7 +188,7 @@ impl<K: Key, L: Element, R: Element, S: Shape<K, L, R>> Pairs<K, L, R, S> {
     }
 
     /// Takes the rows out that are not kept any more, and says when the next one is not.
-    fn over<T>(
+    fn over<T: Clone>(
         &self,
         key: &K,
         rows: &mut Value<Vec<Held<T>>>,

@@ -7,7 +7,9 @@ use std::{
 };
 
 use comfy_table::{Table, presets::ASCII_FULL_CONDENSED};
+use indexmap::IndexMap;
 use purlin_sdk::{Element, Result};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::streaming::{OutputMode, StreamSink};
@@ -21,6 +23,7 @@ pub struct ConsoleSink<T> {
     truncate: usize,
     to: Box<dyn Write + Send>,
     columns: Vec<String>,
+    sorted: bool,
     element: PhantomData<fn(T)>,
 }
 
@@ -32,7 +35,14 @@ impl<T> ConsoleSink<T> {
 
     /// Prints to `to`.
     pub fn to(to: impl Write + Send + 'static) -> ConsoleSink<T> {
-        ConsoleSink { rows: 20, truncate: 20, to: Box::new(to), columns: Vec::new(), element: PhantomData }
+        ConsoleSink {
+            rows: 20,
+            truncate: 20,
+            to: Box::new(to),
+            columns: Vec::new(),
+            sorted: false,
+            element: PhantomData,
+        }
     }
 
     /// How many rows of an epoch are shown.
@@ -51,6 +61,12 @@ impl<T> ConsoleSink<T> {
     #[must_use]
     pub fn columns<S: Into<String>>(self, names: impl IntoIterator<Item = S>) -> ConsoleSink<T> {
         ConsoleSink { columns: names.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Shows the rows of an epoch in the order of their texts: a table that is the same every time.
+    #[must_use]
+    pub fn sorted(self) -> ConsoleSink<T> {
+        ConsoleSink { sorted: true, ..self }
     }
 
     fn cell(&self, value: &Value) -> String {
@@ -86,12 +102,21 @@ impl<T: Element> StreamSink<T> for ConsoleSink<T> {
         table.load_preset(ASCII_FULL_CONDENSED);
         let more = rows.len().saturating_sub(self.rows);
         let mut header: Vec<String> = self.columns.clone();
-        for row in rows.iter().take(self.rows) {
-            let (names, cells) = columns(serde_json::to_value(row)?);
+        let mut lines = Vec::new();
+        let shown = if self.sorted { rows.len() } else { self.rows };
+        for row in rows.iter().take(shown) {
+            let (names, cells) = columns(row)?;
             if header.is_empty() {
                 header = names;
             }
-            table.add_row(cells.iter().map(|cell| self.cell(cell)).collect::<Vec<_>>());
+            lines.push(cells.iter().map(|cell| self.cell(cell)).collect::<Vec<_>>());
+        }
+        if self.sorted {
+            lines.sort();
+            lines.truncate(self.rows);
+        }
+        for line in lines {
+            table.add_row(line);
         }
         table.set_header(header);
         writeln!(self.to, "{table}")?;
@@ -104,13 +129,17 @@ impl<T: Element> StreamSink<T> for ConsoleSink<T> {
     }
 }
 
-/// The columns of a row: their names, and what is in them.
-fn columns(row: Value) -> (Vec<String>, Vec<Value>) {
-    match row {
-        Value::Object(fields) => fields.into_iter().unzip(),
+/// The columns of a row: their names, in the order of its fields, and what is in them.
+fn columns(row: &impl Serialize) -> serde_json::Result<(Vec<String>, Vec<Value>)> {
+    let text = serde_json::to_string(row)?;
+    // A map of JSON values would have its fields in the order of the alphabet.
+    if let Ok(fields) = serde_json::from_str::<IndexMap<String, Value>>(&text) {
+        return Ok(fields.into_iter().unzip());
+    }
+    Ok(match serde_json::from_str(&text)? {
         Value::Array(parts) => ((1..=parts.len()).map(|n| format!("_{n}")).collect(), parts),
         other => (vec!["value".to_owned()], vec![other]),
-    }
+    })
 }
 
 impl<T> fmt::Debug for ConsoleSink<T> {

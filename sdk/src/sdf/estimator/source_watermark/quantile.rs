@@ -132,9 +132,9 @@ impl SlidingQuantile {
         places.push(0);
         let below = lower.slots.first().is_none_or(|top| value <= values[usize::from(*top)]);
         if below {
-            lower.push(values, places, slot)
+            lower.push(values, places, slot);
         } else {
-            upper.push(values, places, slot)
+            upper.push(values, places, slot);
         }
         let wanted = (values.len() * 95).div_ceil(100);
         while lower.slots.len() > wanted {

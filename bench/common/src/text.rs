@@ -40,7 +40,7 @@ struct Column {
 /// Writes text. The vocabulary is always the same; the seed chooses the draws.
 ///
 /// ```
-/// use purlin_bench::text::Text;
+/// use purlin_bench_common::text::Text;
 ///
 /// let mut page = Vec::new();
 /// let written = Text::new(1).write_to(1_000, &mut page)?;

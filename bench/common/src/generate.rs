@@ -15,7 +15,7 @@ pub const BATCH: u64 = 1_024;
 ///
 /// ```
 /// // The first number of the reference implementation seeded with 0.
-/// assert_eq!(purlin_bench::generate::splitmix64(0), 0xe220_a839_7b1d_cdaf);
+/// assert_eq!(purlin_bench_common::generate::splitmix64(0), 0xe220_a839_7b1d_cdaf);
 /// ```
 #[inline]
 pub const fn splitmix64(x: u64) -> u64 {
@@ -27,7 +27,7 @@ pub const fn splitmix64(x: u64) -> u64 {
 
 /// Maps a uniform `x` onto `0..bound` without a division (Lemire's multiply and shift).
 #[inline]
-pub(crate) const fn below(x: u64, bound: u64) -> u64 {
+pub const fn below(x: u64, bound: u64) -> u64 {
     ((x as u128 * bound as u128) >> 64) as u64
 }
 
@@ -44,10 +44,22 @@ pub struct Event {
     pub price: u64,
 }
 
+/// The first step of W2: the price at a rate of 908 in 1000.
+#[inline]
+pub const fn repriced(event: Event) -> Event {
+    Event { price: event.price * 908 / 1_000, ..event }
+}
+
+/// The second step of W2: whether the event stays.
+#[inline]
+pub const fn kept(event: &Event) -> bool {
+    !event.key.is_multiple_of(4)
+}
+
 /// Makes events with a given number of keys.
 ///
 /// ```
-/// use purlin_bench::generate::Generator;
+/// use purlin_bench_common::generate::Generator;
 ///
 /// let events = Generator::new(10_000);
 /// assert_eq!(events.event(77), events.event(77));

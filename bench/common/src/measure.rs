@@ -17,7 +17,7 @@ pub struct Took {
 /// Does something and says what it took.
 ///
 /// ```
-/// let (sum, took) = purlin_bench::harness::measure::timed(|| (0..1_000_u64).sum::<u64>());
+/// let (sum, took) = purlin_bench_common::measure::timed(|| (0..1_000_u64).sum::<u64>());
 /// assert_eq!(sum, 499_500);
 /// assert!(took.wall.as_secs() < 60);
 /// ```
