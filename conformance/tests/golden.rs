@@ -1,7 +1,7 @@
 //! Recorded cases on both runners, and what the format says beyond them.
 
 use std::{
-    env,
+    env, fs,
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -24,6 +24,26 @@ fn run(dir: &Path) -> (Totals, Vec<String>) {
 fn scenarios_of_beam() {
     let (totals, told) = run(&Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/beam"));
     assert_eq!((totals.passed, told), (100, vec![]));
+}
+
+/// Runs of Spark that were taken down. Those that differ are in the documentation, each by its name, and no others are.
+#[test]
+fn scenarios_of_spark() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(here.join("../docs/spark-differences.md")).unwrap();
+    let mut listed: Vec<_> =
+        text.lines().filter_map(|line| line.strip_prefix("- `")?.strip_suffix('`')).collect();
+    let (mut differ, mut failed) = (Vec::new(), Vec::new());
+    let note = |title: &str, outcome: &Outcome| match outcome {
+        Outcome::Differs(_) => differ.push(title.trim_end_matches(".json").to_owned()),
+        Outcome::Failed(why) => failed.push(format!("{title}: {why}")),
+        _ => {}
+    };
+    let totals = run_all(&[here.join("golden/spark")], None, Choice::All, note).unwrap();
+    listed.sort_unstable();
+    differ.sort_unstable();
+    assert_eq!((failed, differ.iter().map(String::as_str).collect()), (Vec::<String>::new(), listed));
+    assert_eq!((totals.all(), totals.skipped), (493, 4));
 }
 
 /// Beam's own data files, which the project does not carry: from where `BEAM_DATA` says, or from a folder beside the
@@ -213,8 +233,67 @@ fn shapes_that_are_not_known() {
     fails(r#"{"a": 1, "b": 2}"#, &["its shape is unknown", "\"a\", \"b\""]);
     fails("[1]", &["its shape is unknown"]);
     fails("{", &["it cannot be read"]);
-    let spark = outcome(r#"{"spark_version": "4.3.0", "plan": [], "batches": []}"#);
-    assert!(matches!(spark, Outcome::Skipped(why) if why.contains("streaming queries")));
+    fails(r#"{"spark_version": "4.3.0", "kind": "poems"}"#, &["`poems` is no kind of Spark case"]);
+    let facts = outcome(r#"{"spark_version": "4.3.0", "kind": "facts", "cases": []}"#);
+    assert!(matches!(facts, Outcome::Skipped(why) if why.contains("not compared")));
+}
+
+/// A count of words: what comes out of the first batch, its rows and its watermark.
+fn words(output: &str, rows: u64, watermark: &str, more: &str) -> String {
+    format!(
+        r#"{{"spark_version":"4.3.0","kind":"batches","mode":"update","max_files_per_trigger":1,
+        "plan":[{{"id":"e","op":"source","columns":[["ts","timestamp"],["word","string"]]}},
+            {{"id":"w","op":"with_watermark","in":"e","column":"ts","delay":"1 minute"}},{more}
+            {{"id":"a","op":"aggregate","in":"w","keys":[{{"column":"word"}}],"aggs":[{{"fn":"count","as":"n"}}]}}],
+        "program":[{{"do":"start","trigger":null}},
+            {{"do":"add","input":{{"e":[["1970-01-01T00:00:01Z","a"],["1970-01-01T00:00:02Z","a"]]}}}},
+            {{"do":"drain"}},{{"do":"stop"}}],
+        "batches":[{{"batch_id":0,"run":0,"num_input_rows":{rows},"watermark_before":{watermark},
+            "event_time":{{"min":"1970-01-01T00:00:01Z","max":"1970-01-01T00:00:02Z","avg":"1970-01-01T00:00:01.500Z"}},
+            "output":[{output}]}}]}}"#
+    )
+}
+
+#[test]
+fn queries_that_come_out_otherwise_fail() {
+    let (two, epoch) = (r#"{"word":"a","n":2}"#, r#""1970-01-01T00:00:00Z""#);
+    passes(&words(two, 2, epoch, ""));
+    fails(&words(r#"{"word":"a","n":3}"#, 2, epoch, ""), &["expected {\"a\" 3}, got {\"a\" 2}"]);
+    fails(&words(&format!("{two},{two}"), 2, epoch, ""), &["got {\"a\" 2}"]);
+    fails(&words(two, 3, epoch, ""), &["2 rows came in, and should be 3"]);
+    fails(&words(two, 2, "null", ""), &["the watermark is"]);
+    fails(&words(two, 2, epoch, r#"{"id":"x","op":"pivot","in":"w"},"#), &["`pivot` is no node"]);
+    let legal = |ok: bool| {
+        let cases = format!(
+            r#""kind":"legality","cases":[{{"mode":"append","ok":false,"error":null}},
+                {{"mode":"update","ok":{ok},"error":null,"outputs":[[{two}]]}}]"#
+        );
+        words(two, 2, epoch, "").replace(r#""batches":["#, r#""x":["#).replace(r#""kind":"batches""#, &cases)
+    };
+    passes(&legal(true));
+    fails(&legal(false), &["in update mode it should fail"]);
+}
+
+#[test]
+fn arguments_that_are_judged_otherwise_fail() {
+    let delay = |delay: &str, ok: bool, after: &str| {
+        format!(
+            r#"{{"spark_version":"4.3.0","kind":"delay_parsing","cases":[{{"delay":"{delay}","ok":{ok},"watermark_after_max_1970-01-02T00:00:00Z":"{after}"}}]}}"#
+        )
+    };
+    passes(&delay("1 hour", true, "1970-01-01T23:00:00Z"));
+    fails(&delay("1 hour", true, "1970-01-01T22:00:00Z"), &["should be 1970-01-01T22:00:00Z"]);
+    fails(&delay("1 hour", false, ""), &["should be refused"]);
+    fails(&delay("1 parsec", true, ""), &["`1 parsec`"]);
+    let trigger = |args: &str, ok: bool| {
+        format!(
+            r#"{{"spark_version":"4.3.0","kind":"trigger_validation","cases":[{{"args":{args},"ok":{ok}}}]}}"#
+        )
+    };
+    passes(&trigger(r#"{"outputMode":"Append"}"#, true));
+    fails(&trigger(r#"{"outputMode":"Append"}"#, false), &["should be refused"]);
+    fails(&trigger(r#"{"processingTime":"5"}"#, true), &["should do"]);
+    fails(&trigger(r#"{"once":true,"availableNow":true}"#, true), &["exactly one trigger"]);
 }
 
 fn transcript(yaml: &str) -> Outcome {

@@ -170,9 +170,8 @@ fn orders_limits_unions_and_watermarks() {
         events(p, "A").flatten_with("Both", [table])
     };
     refused(OutputMode::Append, mixed, &["`Both`", "something that has an end"]);
-    let twice = |p: &Pipeline| {
-        watermarked(p, "A").apply("Again", WithWatermark::of(|e: &Event| e.0, "1 minute"))
-    };
+    let twice =
+        |p: &Pipeline| watermarked(p, "A").apply("Again", WithWatermark::of(|e: &Event| e.0, "1 minute"));
     refused(OutputMode::Append, twice, &["`Again`", "have a watermark already"]);
     let within =
         |p: &Pipeline| events(p, "A").apply("Once", DropDuplicates::within_watermark(|e: &Event| e.clone()));

@@ -203,8 +203,10 @@ fn deduplication_forgets_what_cannot_come_again() {
     assert_eq!(left, [1, 2, 1, 2]);
 }
 
+type Pairs = PCollection<(String, i64)>;
+
 /// Rows of both sides come from one stream: those with a number below zero are the right ones.
-fn sides(events: &PCollection<Event>) -> (PCollection<(String, i64)>, PCollection<(String, i64)>) {
+fn sides(events: &PCollection<Event>) -> (Pairs, Pairs) {
     (
         by_key(&events.filter("Left", |e| e.2 > 0)),
         events.filter("Right", |e| e.2 < 0).map("ByKeyToo", |(_, key, n)| (key, n)),

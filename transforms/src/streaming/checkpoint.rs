@@ -56,6 +56,9 @@ struct Metadata {
     id: String,
 }
 
+/// Where a query was, and what it had gathered.
+pub(crate) type Resumed = (Position, Option<Vec<u8>>);
+
 /// A checkpoint location.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
@@ -125,10 +128,7 @@ impl Checkpoint {
     }
 
     /// Where the query was, and what it had gathered; nothing when it is new.
-    pub(crate) fn resume(
-        &mut self,
-        settings: &Settings,
-    ) -> Result<Option<(Position, Option<Vec<u8>>)>, PipelineError> {
+    pub(crate) fn resume(&mut self, settings: &Settings) -> Result<Option<Resumed>, PipelineError> {
         let Some(last) = self.last("offsets")? else { return Ok(None) };
         let Some(log) = read::<EpochLog>(&self.path("offsets", last))? else { return Ok(None) };
         let done = read::<Done>(&self.path("commits", last))?;

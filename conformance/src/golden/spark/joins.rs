@@ -158,10 +158,17 @@ impl Sides<'_> {
         if let Some(at) = self.left_keys.iter().zip(&self.right_keys).position(|pair| is_event_time(&pair)) {
             join = join.event_time_in_key(move |key: &Row| key[at].ceiling());
         }
-        let (left, right) = (self.left.event_time(), self.right.event_time());
+        // A condition on the event time of one side says how long rows are kept; the other side's time is then the
+        // column that it is compared with, if that side has no event time of its own.
+        let (mut left, mut right) = (self.left.event_time(), self.right.event_time());
         let (mut earliest, mut latest) = (None, None);
-        for condition in &self.conditions {
-            if left == Some(condition.left) && right == Some(condition.right) {
+        let has_none = |side: &Built| side.columns.iter().all(|column| !column.event_time);
+        let (no_left, no_right) = (has_none(self.left), has_none(self.right));
+        for condition in self.conditions.iter().filter(|_| !(no_left && no_right)) {
+            let is_left = left == Some(condition.left) || left.is_none() && no_left;
+            let is_right = right == Some(condition.right) || right.is_none() && no_right;
+            if is_left && is_right {
+                (left, right) = (Some(condition.left), Some(condition.right));
                 let (from, to) = condition.bounds();
                 earliest = earliest.max(from);
                 latest = latest.into_iter().chain(to).min();

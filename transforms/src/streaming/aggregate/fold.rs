@@ -69,13 +69,16 @@ impl<G: Key, C: CombineFn> Fold<G, C> {
     /// It is the operator's turn: what comes out of the group, if anything.
     fn shown(&self, mode: OutputMode, epoch: u64, group: &mut Group<C::Accumulator>) -> Option<C::Output> {
         let every = self.always || mode == OutputMode::Complete;
-        if mode == OutputMode::Append || every && group.shown.read() == Some(&epoch) {
-            return None;
-        }
-        if every {
+        // A query may have had another mode before it was started again.
+        let due = match mode {
+            OutputMode::Append => false,
+            _ if every => group.shown.read() != Some(&epoch),
+            _ => group.changed.read() == Some(&epoch),
+        };
+        if due && every {
             group.shown.write(epoch);
         }
-        Some(self.result(group))
+        due.then(|| self.result(group))
     }
 }
 
@@ -158,6 +161,12 @@ impl<G: Key, C: CombineFn> KeyedDoFn for Fold<G, C> {
                 // What is shown in every epoch is looked at at every tick: nobody knows when the next epoch is.
                 if !turn || self.always || epoch.mode == OutputMode::Complete {
                     group.show.set_after(cx, TICK)?;
+                } else if !group.close.is_set()
+                    && placed.watermarked[0]
+                    && let Some(at) = self.final_at.as_ref().and_then(|read| read(key))
+                {
+                    // It was never to be final, as long as the query was in complete mode.
+                    group.close.set(cx, placed.alarm(at))?;
                 }
             }
             GroupTimer::Close => {

@@ -210,6 +210,14 @@ impl<K: Key, C: CombineFn> KeyedDoFn for Merge<K, C> {
     ) -> Result {
         let (epoch, placed) = (self.handle.epoch(), self.handle.placed());
         match timer {
+            // The query was in complete mode before it was started again.
+            SessionsTimer::Show if placed.may_show(&epoch) && epoch.mode != OutputMode::Complete => {
+                let end =
+                    sessions.earliest_end().filter(|_| self.time.is_event_time() && placed.watermarked[0]);
+                if let Some(end) = end {
+                    sessions.close.set(cx, placed.alarm(end))?;
+                }
+            }
             SessionsTimer::Show => {
                 if placed.may_show(&epoch) && sessions.shown.read() != Some(&epoch.id) {
                     sessions.shown.write(epoch.id);

@@ -35,7 +35,7 @@ impl<T: Send + 'static> Driver<T> {
         }
         let latest = took.time("latestOffset", || self.look(limited, targets))?;
         let has_data = latest.iter().any(Option::is_some);
-        if !has_data && !(may_close && self.closing_is_due()) {
+        if !(has_data || may_close && self.closing_is_due()) {
             self.query.set_status("Waiting for data to arrive", false, false);
             return Ok(false);
         }

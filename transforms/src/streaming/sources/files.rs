@@ -216,7 +216,7 @@ impl<T: Element> StreamSource for FileStream<T> {
         if files.is_empty() {
             return Ok(None);
         }
-        let mut to = from.clone();
+        let mut to = from;
         to.count += files.len() as u64;
         to.last = files.iter().map(|file| file.path.clone()).collect();
         to.seen.extend(files.iter().map(|file| (self.key(&file.path), file.time)));
