@@ -1,7 +1,7 @@
 //! Cases of the table that are run many times, or on fewer runners than the table has, since they take long.
 
 use purlin_conformance::{
-    cases::{failure, lifecycle, splittable, timers},
+    cases::{failure, lifecycle, pending_timers, splittable, timers},
     runners::{for_each_parallel_runner, for_each_runner_with},
 };
 use purlin_runner_direct::DirectRunner;
@@ -30,6 +30,13 @@ fn b033_a_split_does_not_swallow_a_failure() {
 #[test]
 fn b073_a_timer_that_sets_itself_for_ever_is_an_error() {
     let case = timers::b073_a_timer_that_sets_itself_for_ever_is_an_error;
+    case(&DirectRunner::new().seed(0));
+    case(&ThreadedRunner::new().parallelism(2));
+}
+
+#[test]
+fn b073_pending_timers_without_an_end_are_an_error() {
+    let case = pending_timers::b073_pending_timers_without_an_end_are_an_error;
     case(&DirectRunner::new().seed(0));
     case(&ThreadedRunner::new().parallelism(2));
 }
