@@ -42,7 +42,7 @@ pub use instance::{Slot, StageInstance};
 pub use kernel::{Kernel, KernelFactory, KernelResult, KernelSpec};
 pub use sdf::{SdfElement, SdfFactory};
 pub use terminal::{Boundary, Relay};
-pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewValue};
+pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewValue, side_window};
 
 pub(crate) use async_par_do::{AsyncFactory, AsyncOptions, Reactor};
 pub(crate) use create::CreateFactory;
