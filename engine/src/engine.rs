@@ -1,13 +1,14 @@
 //! The engine's state, and the watermarks that follow from it.
 
 use std::{
+    cell::Cell,
     collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
     sync::Arc,
 };
 
 use purlin_sdk::{
-    BuildErrors, ManualClock, PipelineError, Timestamp,
+    BuildErrors, ManualClock, Phase, PipelineError, Timestamp,
     batch::{AnyBatch, Batch, Meta},
     exec::{BundleControl, BundleInput, RunEnv, StageInstance},
     graph::Graph,
@@ -53,6 +54,8 @@ pub struct Engine {
     pub(crate) waiting_bytes: usize,
     pub(crate) next_bundle: u64,
     pub(crate) next_parked: u64,
+    /// Whose code is called under the engine's lock, and what for.
+    pub(crate) at: Cell<Option<(StageId, Phase)>>,
 }
 
 /// A bundle at work.
@@ -157,6 +160,7 @@ impl Engine {
             waiting_bytes: 0,
             next_bundle: 0,
             next_parked: 0,
+            at: Cell::new(None),
         };
         engine.propagate(all);
         Ok(engine)
@@ -269,6 +273,7 @@ impl Engine {
         if batch.is_empty() {
             return;
         }
+        self.enter(to, Phase::Coder);
         let piece = match &self.plan.stages[to.0].root {
             // A restriction can be a lot of work, so each is a bundle of its own.
             Root::Splittable => 1,

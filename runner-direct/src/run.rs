@@ -117,16 +117,16 @@ impl Runner for DirectRunner {
         let signal = Arc::new(Signal { shared: Arc::downgrade(&shared), ..Signal::default() });
         shared.attach(signal.clone());
         let (time, retries) = (self.clock.clone(), self.retries);
-        let run = Run { engine, shared: shared.clone(), signal, time, clock, retries };
+        let mut run = Run { engine, shared: shared.clone(), signal, time, clock };
         thread::Builder::new()
             .name("purlin-direct".into())
             .spawn(move || {
-                let shared = run.shared.clone();
-                let (retries, note) = (run.retries, format!("repeat this run with --seed={seed}"));
+                let note = format!("repeat this run with --seed={seed}");
                 // Whoever waits for the run must hear of its end, also when the fault is the runner's own.
                 let result = catch_unwind(AssertUnwindSafe(|| run.finish()))
                     .unwrap_or_else(|payload| Err(PipelineError::panic(None, None, &*payload)));
-                shared.finish(result.map_err(|e| e.after_retries(retries).with_note(note)));
+                // Before the engine is dropped, and with it what the pipeline was made of, whose `Drop` may panic.
+                run.shared.finish(result.map_err(|e| e.after_retries(retries).with_note(note)));
             })
             .map_err(|e| PipelineError::runner(format!("a thread cannot be started: {e}")))?;
         Ok(RunHandle::new(shared))
@@ -186,11 +186,10 @@ struct Run {
     signal: Arc<Signal>,
     time: Time,
     clock: ClockRef,
-    retries: u32,
 }
 
 impl Run {
-    fn finish(mut self) -> RunResult {
+    fn finish(&mut self) -> RunResult {
         loop {
             if self.shared.cancel_requested() {
                 self.engine.cancel();

@@ -1,7 +1,7 @@
 //! One stage.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashSet, VecDeque},
     fmt,
 };
 
@@ -12,7 +12,13 @@ use purlin_sdk::{
 };
 
 use super::{Closing, Item, KeyGroup};
-use crate::progress::{Progress, Times};
+use crate::{
+    StageId,
+    progress::{Progress, Times},
+};
+
+/// A view, when the last data for one of its windows may come, and the window.
+pub(crate) type SideWindow = (StageId, Timestamp, Window);
 
 /// What waits at a stage, and what it has gathered.
 pub(crate) struct StageState {
@@ -21,8 +27,8 @@ pub(crate) struct StageState {
     pub(crate) queue: VecDeque<Item>,
     /// Elements that can be processed from a processing time on.
     pub(crate) parked: BTreeMap<(Timestamp, u64), Item>,
-    /// Elements that wait for side inputs.
-    pub(crate) blocked: Vec<Item>,
+    /// Elements that wait for a window of a side input, by when data for it can no longer come.
+    pub(crate) blocked: BTreeMap<SideWindow, Vec<Item>>,
     /// Kernels that no bundle uses.
     pub(crate) instances: Vec<StageInstance>,
     /// For each feed: shards that no bundle uses.
@@ -48,8 +54,12 @@ pub(crate) struct StageState {
     pub(crate) due_groups: BTreeSet<(Timestamp, usize)>,
     /// When key groups want a bundle in processing time, also those that have one.
     pub(crate) clocks: Times,
-    /// A view's windows that were built.
-    pub(crate) values: HashMap<Window, ViewValue>,
+    /// A view's windows that are closed, or about to be, and not built yet.
+    pub(crate) building: HashSet<Window>,
+    /// A view's windows that were built, by their last timestamp.
+    pub(crate) values: BTreeMap<(Timestamp, Window), ViewValue>,
+    /// Up to which watermark it was looked for windows of a view without data.
+    pub(crate) looked_up_to: Timestamp,
     /// A view's windows below this are gone.
     pub(crate) values_from: Timestamp,
 }
@@ -60,7 +70,8 @@ impl StageState {
             progress: Progress::new(),
             queue: VecDeque::new(),
             parked: BTreeMap::new(),
-            blocked: Vec::new(),
+            blocked: BTreeMap::new(),
+            building: HashSet::new(),
             instances: Vec::new(),
             shards: (0..feeds).map(|_| Vec::new()).collect(),
             running: 0,
@@ -74,7 +85,8 @@ impl StageState {
             ready_groups: BTreeSet::new(),
             due_groups: BTreeSet::new(),
             clocks: Times::default(),
-            values: HashMap::new(),
+            values: BTreeMap::new(),
+            looked_up_to: Timestamp::MIN,
             values_from: Timestamp::MIN,
         }
     }
@@ -115,7 +127,7 @@ impl fmt::Debug for StageState {
             .field("output", &self.progress.output())
             .field("queue", &self.queue.len())
             .field("parked", &self.parked.len())
-            .field("blocked", &self.blocked.len())
+            .field("blocked", &self.blocked.values().map(Vec::len).sum::<usize>())
             .field("running", &self.running)
             .finish_non_exhaustive()
     }
