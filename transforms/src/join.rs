@@ -39,7 +39,7 @@ use purlin_sdk::{
 /// none: that is a build error. (Beam's join library joins such panes each for itself.)
 ///
 /// ```
-/// # use purlin_sdk::{Apply, Duration, PCollection, Pipeline, window::{FixedWindows, WindowInto}};
+/// # use purlin_sdk::{Apply, Duration, PCollection, Pipeline, WindowInto, window::FixedWindows};
 /// # use purlin_transforms::Join;
 /// # let p = Pipeline::new();
 /// # let orders = p.create("Orders", [(1, "tea".to_owned())]);

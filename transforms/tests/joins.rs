@@ -4,9 +4,9 @@ mod common;
 
 use common::{gives, seconds, tens, with_window};
 use purlin_sdk::{
-    Apply, Duration, PCollection, Pipeline, Timestamp,
+    Apply, Duration, PCollection, Pipeline, Timestamp, WindowInto,
     testing::TestStream,
-    window::{FixedWindows, GlobalWindows, Sessions, Trigger, WindowInto},
+    window::{FixedWindows, GlobalWindows, Sessions, Trigger},
 };
 use purlin_transforms::{Join, Sum};
 

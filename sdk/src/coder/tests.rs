@@ -214,14 +214,14 @@ fn chain(links: usize) -> Link {
 fn b163_a_chain_that_could_not_be_read_is_found_where_it_is_made() {
     let coder = default_coder::<Link>().unwrap();
     check_round_trip(&*coder, &chain(100)).unwrap();
-    for links in [128, 129, 200, 20_000] {
+    for links in [129, 200, 20_000] {
         let link = chain(links);
         let e = check_round_trip(&*coder, &link).unwrap_err().to_string();
         assert!(e.contains("more than 256 deep") && e.contains("`Vec`"), "{e}");
         assert!(!e.contains("its Serialize and its Deserialize differ"), "{e}");
         unchain(link);
     }
-    check_round_trip(&*coder, &chain(127)).unwrap();
+    check_round_trip(&*coder, &chain(128)).unwrap();
 }
 
 /// Drops link by link: dropping a long one at once takes stack for each.
