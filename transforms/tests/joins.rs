@@ -83,8 +83,10 @@ fn a_hot_key_makes_more_pairs_than_a_batch_holds() {
     });
 }
 
+type Numbers = PCollection<(i32, i64)>;
+
 /// Orders at one second and payments at two, in one stream; the second one comes late, and is allowed to.
-fn late_payment(p: &Pipeline, windows: WindowInto) -> (PCollection<(i32, i64)>, PCollection<(i32, i64)>) {
+fn late_payment(p: &Pipeline, windows: WindowInto) -> (Numbers, Numbers) {
     let at = Timestamp::from_secs;
     let stream = TestStream::new().element_at(1, at(1)).advance_watermark_to(at(20)).element_at(2, at(2));
     let all = p.apply("Stream", stream).window_into("Windows", windows);

@@ -103,8 +103,7 @@ pub fn a_drop_that_panics(runner: &dyn Runner) {
 
 /// What a closure holds on to may panic too.
 pub fn a_drop_in_a_closure_that_panics(runner: &dyn Runner) {
-    let fuse = Fuse::of(-1);
-    let held = Held(fuse.clone());
+    let held = Held(Fuse::of(-1));
     let error = run(runner, |p| {
         p.create("Numbers", 0..20).map("Hold", move |n| {
             // From now on a copy is not dropped any more.
