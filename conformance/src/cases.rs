@@ -17,6 +17,7 @@ pub mod errors;
 pub mod expiration;
 pub mod failure;
 pub mod fanout;
+pub mod faults;
 pub mod finalizers;
 pub mod flatten;
 pub mod go_triggers;

@@ -129,6 +129,7 @@ macro_rules! conformance_cases {
                 another_coder_for_such_a_type,
             }
             combine {
+                several_at_once,
                 b137_a_global_combine_in_several_windows,
                 b138_defaults_in_windows_are_refused,
                 b139_global_combines_of_nothing,
@@ -163,6 +164,7 @@ macro_rules! conformance_cases {
                 a_reshuffle_after_custom_windows,
                 window_sums,
                 merges_that_cannot_be,
+                times_and_side_windows_that_cannot_be,
             }
             errors {
                 b148_a_name_given_twice,
@@ -197,6 +199,14 @@ macro_rules! conformance_cases {
                 only_retryable_errors_are_tried_again [retries: 2],
                 a_retried_restriction_counts_once [retries: 20],
                 b170_a_panic_in_a_split_ends_the_run [threads: 2],
+            }
+            faults {
+                a_drop_that_panics,
+                a_drop_in_a_closure_that_panics,
+                marks_may_use_the_handle,
+                a_mark_that_panics,
+                a_side_window_that_panics,
+                what_the_engine_calls_that_panics [retries: 2],
             }
             finalizers {
                 b173_a_finalizer_that_fails_loses_no_data,
@@ -276,7 +286,7 @@ macro_rules! conformance_cases {
             pending_timers {
                 a_timer_that_sets_itself_goes_on_after_the_end,
                 pending_timers_fire_in_order,
-                pending_timers_end,
+                pending_timers_all_fire,
                 the_last_timers_of_a_window,
                 b031_every_callback_of_a_bundle_is_called,
             }
@@ -392,6 +402,7 @@ macro_rules! conformance_cases {
                 multimaps,
                 ordered_lists,
                 combining_state,
+                combining_state_with_a_parameter,
                 b081_a_large_set,
                 b083_a_key_is_in_one_bundle_at_a_time,
                 b084_elements_of_a_bundle_keep_their_order,
@@ -402,6 +413,7 @@ macro_rules! conformance_cases {
                 time_sorted_input_with_allowed_lateness,
                 b088_sorted_input_that_is_late_but_allowed,
                 time_sorted_input_with_timers,
+                timers_between_sorted_elements_with_lateness,
                 late_elements,
                 state_with_side_inputs_and_tagged_outputs,
                 state_that_cannot_be,
@@ -429,6 +441,7 @@ macro_rules! conformance_cases {
                 a_timer_upstream_holds_timers_downstream,
                 b072_impossible_times_are_errors_where_they_are_set,
                 b073_a_timer_that_sets_itself_ends,
+                a_timer_in_the_past_emits_nothing_late,
                 b074_a_timer_in_the_past_fires_at_once_and_once,
                 b089_a_batch_that_waits_holds_the_watermark,
                 aligned_timers,
@@ -454,6 +467,10 @@ macro_rules! conformance_cases {
                 the_latest_singleton,
                 lists_grow,
                 several_elements_are_no_singleton,
+                a_sum_so_far_as_singleton,
+                a_slowly_changing_map,
+                a_key_twice_in_a_firing_is_no_map,
+                a_list_that_is_replaced,
                 windows_are_ready_at_their_first_pane,
                 late_data_reach_late_readers,
                 a_side_input_that_is_never_ready_is_refused,
@@ -475,6 +492,7 @@ macro_rules! conformance_cases {
                 a_first_element_that_is_late,
                 early_panes_of_a_window,
                 never,
+                a_trigger_that_stops_in_a_window_without_an_end_is_refused,
                 a_count_is_looked_at_once_a_bundle,
                 composites,
                 data_for_a_closed_window_are_counted,

@@ -141,6 +141,7 @@ fn every_case_is_listed() {
         "deep::b152_many_maps_in_a_row",
         "failure::a_tiny_run",
         "handle::a_run_that_waits",
+        "pending_timers::b073_pending_timers_without_an_end_are_an_error",
         "timers::b073_a_timer_that_sets_itself_for_ever_is_an_error",
         "watermarks::b174_nothing_on_time_is_late",
     ];

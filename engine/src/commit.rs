@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use purlin_sdk::{
-    Duration, PipelineError, Timestamp,
+    Duration, Phase, PipelineError, Timestamp,
     exec::{BundleDone, BundleInput, Effects, Finalizer, GroupState, Shard},
     watermark::ControlPoint,
 };
@@ -19,12 +19,17 @@ impl Engine {
     /// Commits what a bundle did, or, after an error, throws it away: then the bundle is tried again or the run fails.
     /// Returns what to call now that the bundle is committed, without the engine's lock.
     pub fn commit(&mut self, finished: Finished, now: Timestamp) -> Vec<Finalizer> {
+        self.guarded(|engine| engine.take_back(finished, now)).unwrap_or_default()
+    }
+
+    fn take_back(&mut self, finished: Finished, now: Timestamp) -> Vec<Finalizer> {
         let Finished { id, instance, result, done } = finished;
         let BundleDone { effects, metrics, elements, keyed } = done;
         let Some(bundle) = self.in_flight.remove(&id) else { return Vec::new() };
         let over = self.failure.is_some() || self.cancelled || self.is_stopped();
         self.metrics.add(bundle.stage, &metrics, &elements, result.is_ok() && !over);
         let stage = bundle.stage;
+        self.enter(stage, Phase::FinishBundle);
         let state = &mut self.stages[stage.0];
         state.running -= 1;
         state.instances.extend(instance);
@@ -89,6 +94,7 @@ impl Engine {
         }
         for batch in keyed {
             let to = stage.feeds[batch.group].to;
+            self.enter(to, Phase::Coder);
             let state = &mut self.stages[to.0];
             let item = Item { key_group: Some(batch.key_group), ..Item::elements(batch.batch) };
             self.waiting_bytes += item.bytes;
@@ -115,6 +121,7 @@ impl Engine {
         }
         // What was parked when the drain began does not wait for its time; neither does what would have been.
         let drained_meanwhile = self.draining && !bundle.draining;
+        self.enter(bundle.stage, Phase::Coder);
         for residual in residuals {
             let item = Item { idle: residual.idle, ..Item::residual(residual.batch, residual.hold) };
             if residual.delay > Duration::ZERO && !drained_meanwhile {
@@ -125,19 +132,23 @@ impl Engine {
                 self.ready.insert(bundle.stage);
             }
         }
+        self.enter(bundle.stage, Phase::FinishBundle);
+        let mut built = Vec::new();
         for (window, value) in views {
             let lateness = self.readers_lateness(bundle.stage);
             let state = &mut self.stages[bundle.stage.0];
+            state.building.remove(&window);
+            built.push(window.clone());
             // One that readers have left behind stays gone, however late it was built.
             if window.expiry(lateness) >= state.values_from {
-                state.values.insert(window, value);
+                state.values.insert((window.max_timestamp(), window), value);
             }
         }
         if !spare_tables.is_empty() {
             self.recycle(bundle.stage, spare_tables);
         }
         if stage.view.is_some() {
-            self.view_moved(bundle.stage);
+            self.view_built(bundle.stage, built);
         }
         finalizers
     }

@@ -1,13 +1,14 @@
 //! The engine's state, and the watermarks that follow from it.
 
 use std::{
+    cell::Cell,
     collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
     sync::Arc,
 };
 
 use purlin_sdk::{
-    BuildErrors, CombinedWatermark, ManualClock, PipelineError, Timestamp,
+    BuildErrors, CombinedWatermark, ManualClock, Phase, PipelineError, Timestamp,
     batch::{AnyBatch, Batch, Meta},
     exec::{BundleControl, BundleInput, RunEnv, StageInstance, key_groups},
     graph::Graph,
@@ -74,6 +75,8 @@ pub struct Engine {
     pub(crate) graph: Graph,
     pub(crate) next_bundle: u64,
     pub(crate) next_parked: u64,
+    /// Whose code is called under the engine's lock, and what for.
+    pub(crate) at: Cell<Option<(StageId, Phase)>>,
 }
 
 /// A bundle at work.
@@ -190,6 +193,7 @@ impl Engine {
             graph: graph.clone(),
             next_bundle: 0,
             next_parked: 0,
+            at: Cell::new(None),
         })
     }
 
@@ -336,6 +340,7 @@ impl Engine {
         if batch.is_empty() {
             return;
         }
+        self.enter(to, Phase::Coder);
         let piece = match &self.plan.stages[to.0].root {
             // A restriction can be a lot of work, so each is a bundle of its own.
             Root::Splittable => 1,

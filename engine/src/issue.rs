@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_sdk::{
-    ManualClock, PipelineError, Timestamp,
+    ManualClock, Phase, PipelineError, Timestamp,
     batch::{AnyBatch, BATCH_SIZE},
     exec::{BundleCx, BundleInput, Effects, GroupState, SdfLimits, Shard, ViewSnapshot},
     watermark::ControlPoint,
@@ -15,6 +15,7 @@ use crate::{
     plan::Root,
     progress::Held,
     state::{Closing, Item, held_at},
+    test_stream::{Happened, Mark},
 };
 
 /// What a bundle will start from, with what it holds.
@@ -38,6 +39,14 @@ impl Engine {
                 self.end_live();
                 return if self.in_flight.is_empty() { Next::Over } else { Next::Wait(None) };
             }
+            if let Some(next) = self.guarded(|engine| engine.look_for_work(now)) {
+                return next;
+            }
+        }
+    }
+
+    fn look_for_work(&mut self, now: Timestamp) -> Next {
+        loop {
             let now = self.stream_clock().map_or(now, purlin_sdk::Clock::now);
             self.advance_clock(now);
             if let Some(task) = self.issue() {
@@ -65,8 +74,10 @@ impl Engine {
                 return Next::Wait(self.next_wake());
             }
             // Scripted time goes on.
-            if self.next_event() {
-                continue;
+            match self.next_event() {
+                Happened::Nothing => {}
+                Happened::Event => continue,
+                Happened::Mark(stage, told) => return Next::Task(Box::new(self.mark(stage, told))),
             }
             if self.is_over() {
                 return Next::Over;
@@ -86,6 +97,7 @@ impl Engine {
                 (None, _) => {
                     let stuck = self.stuck();
                     self.fail(PipelineError::runner(stuck));
+                    return Next::Over;
                 }
             }
         }
@@ -121,6 +133,10 @@ impl Engine {
     /// One more bundle for a worker that has one, when there are so many that enough is left for everybody. Never one
     /// that gathers into a shard: a shard that waits with its bundle would need another in its place.
     pub fn next_of_many(&mut self) -> Option<Box<Task>> {
+        self.guarded(Engine::one_of_many).flatten()
+    }
+
+    fn one_of_many(&mut self) -> Option<Box<Task>> {
         if !self.is_busy_with_much() {
             return None;
         }
@@ -212,6 +228,7 @@ impl Engine {
 
     /// Takes work of stage `id`.
     fn draft(&mut self, id: StageId) -> Option<Draft> {
+        self.enter(id, Phase::Coder);
         let plan = self.plan.clone();
         match &plan.stages[id.0].root {
             Root::Group(_) | Root::View(..) => {
@@ -273,6 +290,10 @@ impl Engine {
                 keyed: Some(keyed),
                 fresh: false,
             });
+        }
+        if self.plan.stages[id.0].view.is_some() {
+            // It was thought that there may be something to build.
+            self.view_built(id, Vec::new());
         }
         None
     }
@@ -438,6 +459,7 @@ impl Engine {
         state.running += 1;
         let bundle = BundleId(self.next_bundle);
         self.next_bundle += 1;
+        self.enter(id, Phase::StartBundle);
         let backup = (is_copied || self.config.retries > attempts).then(|| input.copy());
         let in_flight = InFlight {
             stage: id,
@@ -460,7 +482,39 @@ impl Engine {
             watermark,
         };
         self.in_flight.insert(bundle, in_flight);
-        Task { id: bundle, stage: id, plan: self.plan.clone(), input, instance: state.instances.pop(), cx }
+        let instance = self.stages[id.0].instances.pop();
+        Task { id: bundle, stage: id, plan: self.plan.clone(), input, instance, cx, mark: None }
+    }
+
+    /// A bundle without elements, whose work is to tell the test that everything before has been worked off. A bundle, so
+    /// that it is called without the engine's lock and nothing goes on meanwhile.
+    fn mark(&mut self, id: StageId, told: Mark) -> Task {
+        let cx = BundleCx::new(self.env.clone(), Effects::default());
+        let bundle = BundleId(self.next_bundle);
+        self.next_bundle += 1;
+        let state = &mut self.stages[id.0];
+        state.running += 1;
+        let in_flight = InFlight {
+            stage: id,
+            hold: Timestamp::MAX,
+            attempts: 0,
+            control: Arc::clone(&cx.control),
+            // A cut waits until it is done.
+            backup: None,
+            is_copied: false,
+            keyed_before: None,
+            fresh: false,
+            shards_of: Vec::new(),
+            window: None,
+            key_group: None,
+            batches: Vec::new(),
+            splitting: 0,
+            draining: self.draining,
+            watermark: state.progress.input(),
+        };
+        self.in_flight.insert(bundle, in_flight);
+        let input = BundleInput::Batches(Vec::new());
+        Task { id: bundle, stage: id, plan: self.plan.clone(), input, instance: None, cx, mark: Some(told) }
     }
 }
 

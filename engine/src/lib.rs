@@ -19,6 +19,7 @@ mod chooser;
 mod commit;
 mod config;
 mod engine;
+mod guard;
 mod issue;
 mod key_groups;
 mod live;

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use purlin_sdk::exec::{BundleControl, BundleInput, SplitOutcome};
+use purlin_sdk::{
+    Phase,
+    exec::{BundleControl, BundleInput, SplitOutcome},
+};
 
 use crate::{BundleId, Engine, plan::Root, state::Item};
 
@@ -59,6 +62,10 @@ impl Engine {
 
     /// Takes what a candidate was split into; `None` when it was not.
     pub fn end_split(&mut self, id: BundleId, outcome: Option<SplitOutcome>) {
+        self.guarded(|engine| engine.take_split(id, outcome));
+    }
+
+    fn take_split(&mut self, id: BundleId, outcome: Option<SplitOutcome>) {
         let bundle = match self.in_flight.get_mut(&id) {
             Some(bundle) => Some(bundle),
             None => self.lingering.get_mut(&id),
@@ -66,6 +73,7 @@ impl Engine {
         let Some(bundle) = bundle else { return };
         bundle.splitting -= 1;
         let stage = bundle.stage;
+        self.at.set(Some((stage, Phase::Coder)));
         if let Some(SplitOutcome { primary, residual, hold }) = outcome {
             // Should the bundle fail, only what it kept is tried again.
             if bundle.backup.is_some() {

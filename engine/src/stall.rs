@@ -57,11 +57,12 @@ impl Engine {
         }
         let views =
             stage.views.iter().map(|(path, view)| (path.to_string(), self.stages[view.0].progress.input()));
-        let blocked = Holder::SideInputs {
-            waiting: state.blocked.iter().map(|item| item.batch.len()).sum(),
+        let blocked = || state.blocked.values().flatten();
+        let by = Holder::SideInputs {
+            waiting: blocked().map(|item| item.batch.len()).sum(),
             views: views.collect(),
         };
-        hold(state.blocked.iter().map(|item: &Item| item.hold).min(), blocked);
+        hold(blocked().map(|item: &Item| item.hold).min(), by);
         let keys = state.key_groups.iter().map(|group| group.report.hold).min();
         let keys = keys.filter(|at| *at < Timestamp::MAX);
         let holding = state.key_groups.iter().filter(|group| Some(group.report.hold) == keys).count();

@@ -6,4 +6,4 @@ mod stage;
 
 pub(crate) use groups::{Closing, KeyGroup, Reached};
 pub(crate) use item::{Item, held_at};
-pub(crate) use stage::StageState;
+pub(crate) use stage::{SideWindow, StageState};

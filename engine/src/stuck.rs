@@ -10,7 +10,7 @@ impl Engine {
         let mut text = String::from("the pipeline cannot go on, and it is not done:");
         for (stage, state) in self.plan.stages.iter().zip(&self.stages).filter(|(_, s)| !s.is_idle()) {
             let _ = write!(text, "\n  {}: input watermark {}, ", stage.step, state.progress.input());
-            let _ = match state.blocked.len() {
+            let _ = match state.blocked.values().map(Vec::len).sum::<usize>() {
                 0 => write!(text, "{} batches pending", state.queue.len()),
                 n => {
                     let views: Vec<&str> = stage.views.iter().map(|(path, _)| &**path).collect();

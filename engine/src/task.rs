@@ -11,7 +11,7 @@ use purlin_sdk::{
     exec::{BundleControl, BundleCx, BundleDone, BundleInput, Effects, RunEnv, StageInstance},
 };
 
-use crate::{Plan, StageId};
+use crate::{Plan, StageId, test_stream::Mark};
 
 /// The number of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,6 +26,8 @@ pub struct Task {
     /// Kernels that are set up; made anew when there were none to spare.
     pub(crate) instance: Option<StageInstance>,
     pub(crate) cx: BundleCx,
+    /// What is called instead of kernels.
+    pub(crate) mark: Option<Mark>,
 }
 
 impl Task {
@@ -37,17 +39,24 @@ impl Task {
     /// Runs the bundle. Never panics: a panic of the user's is an error of the bundle. After an error the kernels are
     /// torn down.
     pub fn run(self) -> Finished {
-        let Task { id, stage, plan, input, instance, cx } = self;
+        let Task { id, stage, plan, input, instance, cx, mark } = self;
+        if let Some(told) = mark {
+            let result = caught(&plan, stage, || {
+                told();
+                Ok(())
+            });
+            return Finished { id, instance, result, done: cx.into_done() };
+        }
         // Making an instance clones what is the user's, and throwing one away drops it: both may panic.
         let made = match instance {
             Some(instance) => Ok(instance),
             None => caught(&plan, stage, || Ok(plan.instance(stage))),
         };
+        let mut input = Some(input);
         let result = made.and_then(|mut instance| {
-            let result = if cx.control.is_cancelled() {
-                Err(PipelineError::cancelled())
-            } else {
-                instance.run(input, &cx)
+            let result = match input.take_if(|_| !cx.control.is_cancelled()) {
+                Some(input) => instance.run(input, &cx),
+                None => Err(PipelineError::cancelled()),
             };
             match result {
                 Ok(()) => Ok(instance),
@@ -58,10 +67,15 @@ impl Task {
                 }
             }
         });
-        let (instance, result) = match result {
+        let (instance, mut result) = match result {
             Ok(instance) => (Some(instance), Ok(())),
             Err(error) => (None, Err(error)),
         };
+        let left = caught(&plan, stage, || {
+            drop(input);
+            Ok(())
+        });
+        result = result.and(left);
         Finished { id, instance, result, done: cx.into_done() }
     }
 }
@@ -118,10 +132,10 @@ pub struct Teardown {
 }
 
 impl Teardown {
-    /// Tears them down.
+    /// Tears them down, and drops them.
     ///
     /// # Errors
-    /// The first error of a teardown.
+    /// The first error of a teardown, or panic of a `Drop`.
     pub fn run(self) -> Result<(), PipelineError> {
         self.instance.teardown(&BundleCx::new(self.env, Effects::default()))
     }

@@ -1,9 +1,13 @@
 //! Test streams: each event happens when the pipeline is quiescent.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    fmt,
+    sync::Arc,
+};
 
 use purlin_sdk::{
-    Clock, ManualClock, Timestamp,
+    Clock, ManualClock, Phase, Timestamp,
     testing::{ScriptId, StreamEvent},
 };
 
@@ -49,6 +53,29 @@ struct Stream {
     watermark: Timestamp,
     idle: bool,
     over: bool,
+}
+
+/// Tells a test that everything before has been worked off.
+pub(crate) type Mark = Arc<dyn Fn() + Send + Sync>;
+
+/// What the next event was.
+pub(crate) enum Happened {
+    /// There is none.
+    Nothing,
+    /// Something that the pipeline works off.
+    Event,
+    /// Something that the test is to be told, without the engine's lock.
+    Mark(StageId, Mark),
+}
+
+impl fmt::Debug for Happened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Happened::Nothing => "nothing",
+            Happened::Event => "an event",
+            Happened::Mark(..) => "a mark",
+        })
+    }
 }
 
 impl Streams {
@@ -152,13 +179,16 @@ impl Script {
 }
 
 impl Engine {
-    /// Lets the next event happen; whether there was one. Called when nothing is pending and nothing runs.
-    pub(crate) fn next_event(&mut self) -> bool {
-        let Some(script) = self.streams.scripts.iter_mut().find(|s| !s.is_over()) else { return false };
+    /// Lets the next event happen. Called when nothing is pending and nothing runs.
+    pub(crate) fn next_event(&mut self) -> Happened {
+        let Some(script) = self.streams.scripts.iter_mut().find(|s| !s.is_over()) else {
+            return Happened::Nothing;
+        };
         let event = script.events.pop_front();
         let (n, event) = event.map_or((0, None), |(n, event)| (n, Some(event)));
-        let Some(stream) = script.streams.get_mut(n) else { return false };
+        let Some(stream) = script.streams.get_mut(n) else { return Happened::Nothing };
         let stage = stream.stage;
+        self.at.set(Some((stage, Phase::Coder)));
         match event {
             Some(StreamEvent::Elements(batch)) => {
                 if !batch.is_empty() {
@@ -196,7 +226,7 @@ impl Engine {
                     self.advance_clock(now);
                 }
             }
-            Some(StreamEvent::Mark(told)) => told(),
+            Some(StreamEvent::Mark(told)) => return Happened::Mark(stage, told),
             Some(StreamEvent::End) => {
                 let from = stream.end();
                 self.stages[stage.0].progress.close(from);
@@ -212,7 +242,7 @@ impl Engine {
                 self.propagate(ended.into_iter().map(|(stage, _)| stage).collect());
             }
         }
-        true
+        Happened::Event
     }
 
     /// Ends the streams where they are.

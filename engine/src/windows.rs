@@ -19,6 +19,9 @@ impl Engine {
             let state = &mut self.stages[id.0];
             let Some(entry) = state.windows.first_entry().filter(|e| e.key().0 < watermark) else { break };
             let ((_, window), hold) = entry.remove_entry();
+            if self.plan.stages[id.0].view.is_some() {
+                state.building.insert(window.clone());
+            }
             let mut closing =
                 Closing { window, hold, tables: Vec::new(), waiting: Default::default(), attempts: 0 };
             closing.waiting =

@@ -177,16 +177,16 @@ impl Runner for DirectRunner {
         shared.attach(signal.clone());
         let (time, retries) = (self.clock.clone(), self.retries);
         signal.lock().go_live(&shared)?;
-        let run = Run { shared: shared.clone(), signal, time, clock, retries, simulation, checkpoints };
+        let mut run = Run { shared: shared.clone(), signal, time, clock, simulation, checkpoints };
         thread::Builder::new()
             .name("purlin-direct".into())
             .spawn(move || {
-                let shared = run.shared.clone();
-                let (retries, note) = (run.retries, format!("repeat this run with --seed={seed}"));
+                let note = format!("repeat this run with --seed={seed}");
                 // Whoever waits for the run must hear of its end, also when the fault is the runner's own.
                 let result = catch_unwind(AssertUnwindSafe(|| run.finish()))
                     .unwrap_or_else(|payload| Err(PipelineError::panic(None, None, &*payload)));
-                shared.finish(result.map_err(|e| e.after_retries(retries).with_note(note)));
+                // Before the engine is dropped, and with it what the pipeline was made of, whose `Drop` may panic.
+                run.shared.finish(result.map_err(|e| e.after_retries(retries).with_note(note)));
             })
             .map_err(|e| PipelineError::runner(format!("a thread cannot be started: {e}")))?;
         Ok(RunHandle::new(shared))
@@ -272,13 +272,12 @@ struct Run {
     signal: Arc<Signal>,
     time: Time,
     clock: ClockRef,
-    retries: u32,
     simulation: Option<Simulation>,
     checkpoints: Option<Checkpoints>,
 }
 
 impl Run {
-    fn finish(mut self) -> RunResult {
+    fn finish(&mut self) -> RunResult {
         loop {
             self.checkpoint_if_due();
             // The lock is let go of before the bundle is run.

@@ -108,8 +108,8 @@ impl Run {
     }
 
     /// The engine. Of the user's code only `Serialize` of a few elements, `Clone` where bundles may be tried again, and
-    /// the mapping of windows to side inputs run under its lock. After a panic there the engine's state is still the
-    /// best there is to end the run with.
+    /// the mapping of windows to side inputs run under its lock. The engine makes a panic there the run's failure; after
+    /// one of its own its state is still the best there is to end the run with.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Engine> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -49,6 +49,11 @@ impl Worker {
         }));
         if let Err(payload) = worked {
             self.run.lock().fail(PipelineError::panic(None, None, &*payload));
+            // What it took is told to stop by now; taken back, it is not waited for.
+            while let Some(task) = self.mine.pop() {
+                let finished = task.run();
+                self.run.lock().commit(finished, self.run.clock.now());
+            }
         }
         self.run.news.notify_all();
         self.run.leave();

@@ -19,6 +19,7 @@
 
 pub mod bincode;
 mod de;
+mod depth;
 mod error;
 mod guard;
 mod iterable;

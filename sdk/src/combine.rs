@@ -30,7 +30,31 @@ use crate::Element;
 /// Mean.merge(&mut left, fold(&[6]));
 /// assert_eq!(Mean.extract(left), 3.0);
 /// ```
-/// Source: Beam's `CombineFn`.
+/// Several of one input are one: a tuple of two to four CombineFns gives all their results from one pass over the input.
+///
+/// ```
+/// # use purlin_sdk::{CombineFn, PCollection, Pipeline};
+/// # #[derive(Clone)] struct Sum;
+/// # impl CombineFn for Sum {
+/// #     type Input = i64; type Accumulator = i64; type Output = i64;
+/// #     fn create(&self) -> i64 { 0 }
+/// #     fn add_input(&self, a: &mut i64, x: i64) { *a += x }
+/// #     fn merge(&self, a: &mut i64, b: i64) { *a += b }
+/// #     fn extract(&self, a: i64) -> i64 { a }
+/// # }
+/// # #[derive(Clone)] struct Greatest;
+/// # impl CombineFn for Greatest {
+/// #     type Input = i64; type Accumulator = i64; type Output = i64;
+/// #     fn create(&self) -> i64 { i64::MIN }
+/// #     fn add_input(&self, a: &mut i64, x: i64) { *a = x.max(*a) }
+/// #     fn merge(&self, a: &mut i64, b: i64) { *a = b.max(*a) }
+/// #     fn extract(&self, a: i64) -> i64 { a }
+/// # }
+/// # let p = Pipeline::new();
+/// let both: PCollection<(i64, i64)> = p.create("Amounts", [1_i64, 2]).combine_globally("Both", (Sum, Greatest));
+/// # p.build().unwrap();
+/// ```
+/// Source: Beam's `CombineFn`; its `CombineFns.compose` for the tuples.
 pub trait CombineFn: Clone + Send + 'static {
     /// What comes in.
     type Input: Element;
@@ -51,3 +75,33 @@ pub trait CombineFn: Clone + Send + 'static {
     /// The result.
     fn extract(&self, accumulator: Self::Accumulator) -> Self::Output;
 }
+
+macro_rules! together {
+    ($($F:ident $n:tt),+) => {
+        impl<In: Element, $($F: CombineFn<Input = In>),+> CombineFn for ($($F,)+) {
+            type Input = In;
+            type Accumulator = ($($F::Accumulator,)+);
+            type Output = ($($F::Output,)+);
+
+            fn create(&self) -> Self::Accumulator {
+                ($(self.$n.create(),)+)
+            }
+
+            fn add_input(&self, accumulator: &mut Self::Accumulator, input: In) {
+                $(self.$n.add_input(&mut accumulator.$n, input.clone());)+
+            }
+
+            fn merge(&self, accumulator: &mut Self::Accumulator, other: Self::Accumulator) {
+                $(self.$n.merge(&mut accumulator.$n, other.$n);)+
+            }
+
+            fn extract(&self, accumulator: Self::Accumulator) -> Self::Output {
+                ($(self.$n.extract(accumulator.$n),)+)
+            }
+        }
+    };
+}
+
+together!(A 0, B 1);
+together!(A 0, B 1, C 2);
+together!(A 0, B 1, C 2, D 3);

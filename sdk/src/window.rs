@@ -34,5 +34,5 @@ pub use strategy::WindowingStrategy;
 pub use timestamp_combiner::TimestampCombiner;
 pub(crate) use trigger::Node as TriggerNode;
 pub use trigger::Trigger;
-pub(crate) use window_fn::check_assigned;
 pub use window_fn::{AssignContext, MergedWindow, WindowFn, WindowFnSpec};
+pub(crate) use window_fn::{check_assigned, check_output_time};

@@ -1,6 +1,8 @@
 //! Joins of two keyed collections.
 
-use purlin_sdk::{CoGroupByKey, Element, Emitter, Grouped, Key, PCollection, PTransform, Result};
+use purlin_sdk::{
+    CoGroupByKey, Element, Emitter, Grouped, Key, PCollection, PTransform, Result, window::AccumulationMode,
+};
 
 /// Joins two keyed collections: all pairs of a left and a right value that share key and window.
 ///
@@ -28,6 +30,28 @@ use purlin_sdk::{CoGroupByKey, Element, Emitter, Grouped, Key, PCollection, PTra
 /// need not. A small collection that all of a large one looks up is cheaper as a side input
 /// ([`view_as_multimap`](PCollection::view_as_multimap)).
 ///
+/// # Several panes
+///
+/// A join is of what one pane has: it is emitted whenever the trigger fires for a key and window, of both sides together.
+/// Where a window has several panes (its trigger fires early, or late data are allowed), they must **accumulate**: each pane
+/// then has all pairs so far, and takes the place of the one before, also of its values without a partner. With panes that
+/// discard, a value and its partner in different panes would never meet, and an outer join would say for good that there is
+/// none: that is a build error. (Beam's join library joins such panes each for itself.)
+///
+/// ```
+/// # use purlin_sdk::{Apply, Duration, PCollection, Pipeline, WindowInto, window::FixedWindows};
+/// # use purlin_transforms::Join;
+/// # let p = Pipeline::new();
+/// # let orders = p.create("Orders", [(1, "tea".to_owned())]);
+/// # let payments = p.create("Payments", [(1, 350_i64)]);
+/// let hours = WindowInto::of(FixedWindows::of(Duration::from_hours(1)))
+///     .allowed_lateness(Duration::from_hours(6))
+///     .accumulating();
+/// let orders = orders.window_into("OrderHours", hours.clone());
+/// let payments = payments.window_into("PaymentHours", hours);
+/// let so_far = (orders, payments).apply("SoFar", Join::left_outer());
+/// # p.build().unwrap();
+/// ```
 /// Source: Beam's join library for Java.
 #[derive(Clone, Copy, Debug)]
 pub struct Join;
@@ -80,6 +104,17 @@ fn pairs<K: Key, V: Element, W: Element, A: Element, B: Element>(
     left: fn(Grouped<V>) -> Vec<A>,
     right: fn(Grouped<W>) -> Vec<B>,
 ) -> PCollection<(K, (A, B))> {
+    // They are grouped under the left one's windowing.
+    let windowing = inputs.0.windowing();
+    if windowing.may_have_several_panes() && windowing.accumulation == AccumulationMode::Discarding {
+        inputs.0.pipeline().build_error(
+            "it joins windows that may have several panes, which discard: a value and its partner in different panes would \
+             never meet, and an outer join would say that there is none. Three ways out: `.accumulating()` where its \
+             collections are windowed, or before it, by `WindowInto::same().accumulating()`, so that each pane has all pairs \
+             so far; no allowed lateness and no early firings, so that there is one pane; or `CoGroupByKey`, which gives what \
+             each pane has, and a DoFn that knows what to make of it",
+        );
+    }
     let grouped = CoGroupByKey.expand(inputs);
     // Emitted one by one: the pairs of a hot key are too many to gather.
     grouped.flat_map_cx("Pairs", move |(key, (vs, ws)), _, out: &mut Emitter<'_, (K, (A, B))>| -> Result {

@@ -52,6 +52,7 @@
 
 mod batches;
 mod count;
+mod count_distinct;
 mod deduplicate;
 mod distinct;
 mod extremum;
@@ -79,6 +80,7 @@ mod watch;
 
 pub use batches::{ByteSizeBy, EncodedSize, GroupIntoBatches, GroupIntoShardedBatches, Weigh};
 pub use count::{Count, CountFn, CountPerElement};
+pub use count_distinct::{ApproximateCountDistinct, CountDistinctFn, Registers};
 pub use deduplicate::{Deduplicate, EqualKeys, EqualRepresentatives, EqualValues};
 pub use distinct::{Distinct, DistinctBy};
 pub use extremum::{Max, MaxFn, Min, MinFn};

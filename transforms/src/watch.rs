@@ -13,6 +13,7 @@ mod poll_result;
 mod poller;
 mod termination;
 
+pub(crate) use fingerprint::Fingerprint;
 pub use poll_result::PollResult;
 use poller::Poller;
 pub use termination::Termination;

@@ -3,7 +3,11 @@
 mod common;
 
 use common::{gives, seconds, tens, with_window};
-use purlin_sdk::{Apply, PCollection, Pipeline};
+use purlin_sdk::{
+    Apply, Duration, PCollection, Pipeline, Timestamp, WindowInto,
+    testing::TestStream,
+    window::{FixedWindows, GlobalWindows, Sessions, Trigger},
+};
 use purlin_transforms::{Join, Sum};
 
 type Sides = (PCollection<(i32, char)>, PCollection<(i32, bool)>);
@@ -77,4 +81,61 @@ fn a_hot_key_makes_more_pairs_than_a_batch_holds() {
         let pc = p.create("Pairs", (0..600).map(|n| (0, n)));
         (pc.clone(), pc).apply("Join", Join::inner()).map_values("One", |_| 1).apply("Sum", Sum::per_key())
     });
+}
+
+type Numbers = PCollection<(i32, i64)>;
+
+/// Orders at one second and payments at two, in one stream; the second one comes late, and is allowed to.
+fn late_payment(p: &Pipeline, windows: WindowInto) -> (Numbers, Numbers) {
+    let at = Timestamp::from_secs;
+    let stream = TestStream::new().element_at(1, at(1)).advance_watermark_to(at(20)).element_at(2, at(2));
+    let all = p.apply("Stream", stream).window_into("Windows", windows);
+    let key = |_: &i64| 7;
+    (
+        all.filter("Orders", |n| *n == 1).key_by("Order", key),
+        all.filter("Paid", |n| *n == 2).key_by("Pay", key),
+    )
+}
+
+#[test]
+fn panes_that_accumulate_have_all_pairs_so_far() {
+    let windows = || {
+        let windows = WindowInto::of(FixedWindows::of(Duration::from_secs(10)));
+        windows.allowed_lateness(Duration::from_secs(60)).accumulating()
+    };
+    gives([(7, (1, 2))], |p| late_payment(p, windows()).apply("Join", Join::inner()));
+    gives([(7, (1, None)), (7, (1, Some(2)))], |p| {
+        late_payment(p, windows()).apply("Join", Join::left_outer())
+    });
+}
+
+/// The error of a join of such windows.
+fn refused(windows: WindowInto) -> Option<String> {
+    let p = Pipeline::new();
+    late_payment(&p, windows).apply("Joined", Join::left_outer());
+    p.build().err().map(|errors| errors.to_string())
+}
+
+#[test]
+fn panes_that_discard_are_refused() {
+    let ten = Duration::from_secs(10);
+    let early = Trigger::after_watermark().early(Trigger::after_count(1));
+    for windows in [
+        WindowInto::of(FixedWindows::of(ten)).allowed_lateness(ten),
+        WindowInto::of(FixedWindows::of(ten)).trigger(early).discarding(),
+        WindowInto::of(GlobalWindows).trigger(Trigger::repeatedly(Trigger::after_count(1))).discarding(),
+    ] {
+        let error = refused(windows).expect("it is refused");
+        for said in ["`Joined`", "joins.rs", "never meet", ".accumulating()", "CoGroupByKey"] {
+            assert!(error.contains(said), "{error}");
+        }
+    }
+    for windows in [
+        WindowInto::of(FixedWindows::of(ten)),
+        WindowInto::of(Sessions::with_gap(ten)),
+        WindowInto::of(FixedWindows::of(ten)).allowed_lateness(ten).accumulating(),
+        WindowInto::of(FixedWindows::of(ten)).allowed_lateness(ten).trigger(Trigger::never()).discarding(),
+    ] {
+        assert_eq!(refused(windows), None);
+    }
 }

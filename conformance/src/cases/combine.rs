@@ -11,7 +11,7 @@
 //!
 //! ```
 //! # let p = purlin_sdk::Pipeline::new();
-//! p.create("Floats", [(f64::NAN.to_bits() as i64, 1), (0_f64.to_bits() as i64, 2)]).group_by_key("Group");
+//! p.create("Floats", [(f64::NAN.to_bits(), 1), (0_f64.to_bits(), 2)]).group_by_key("Group");
 //! ```
 
 use std::sync::{
@@ -496,4 +496,45 @@ pub fn the_earliest_timestamp_holds_the_watermark(r: &dyn Runner) {
     });
     // At 12 the window [0, 10) downstream must not be closed: the group at 3 is still to come.
     assert_eq!(log.take(), [((0, 10), 3)]);
+}
+
+/// Several functions of one input, in one pass: a tuple of them.
+pub fn several_at_once(r: &dyn Runner) {
+    let pairs = || (1..=100_i64).map(|i| (i % 2, i));
+    let out = collect(r, |p| {
+        let both = p.create("Numbers", pairs()).combine_per_key("Both", (Sum, LargestTwo));
+        both.map("Flat", |(key, (sum, largest))| (key, sum, largest))
+    });
+    assert_eq!(out, [(0, 2550, vec![100, 98]), (1, 2500, vec![99, 97])]);
+    let out = collect(r, |p| {
+        let numbers = p.create("Numbers", pairs()).map("Value", |(_, i)| i);
+        numbers
+            .combine_globally("All", (Sum, LargestTwo, Sum, LargestTwo))
+            .map("First", |(a, _, c, d)| (a, c, d))
+    });
+    assert_eq!(out, [(5050, 5050, vec![100, 99])]);
+}
+
+/// The two largest numbers.
+#[derive(Clone)]
+struct LargestTwo;
+
+impl CombineFn for LargestTwo {
+    type Input = i64;
+    type Accumulator = Vec<i64>;
+    type Output = Vec<i64>;
+    fn create(&self) -> Vec<i64> {
+        Vec::new()
+    }
+    fn add_input(&self, two: &mut Vec<i64>, x: i64) {
+        self.merge(two, vec![x]);
+    }
+    fn merge(&self, two: &mut Vec<i64>, mut other: Vec<i64>) {
+        two.append(&mut other);
+        two.sort_unstable_by(|a, b| b.cmp(a));
+        two.truncate(2);
+    }
+    fn extract(&self, two: Vec<i64>) -> Vec<i64> {
+        two
+    }
 }

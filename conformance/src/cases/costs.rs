@@ -83,17 +83,17 @@ pub fn b144_floats_by_their_bits(r: &dyn Runner) {
     let other = f64::from_bits(f64::NAN.to_bits() | 1);
     let floats = [f64::NAN, -f64::NAN, other, 0.0, -0.0, f64::NAN, 0.0, 1.5];
     let counts = collect(r, |p| {
-        p.create("Floats", floats).map("Bits", |f| (f.to_bits() as i64, 1_i64)).combine_per_key("Count", Sum)
+        p.create("Floats", floats).map("Bits", |f| (f.to_bits(), 1_i64)).combine_per_key("Count", Sum)
     });
-    let mut expected: Vec<(i64, i64)> =
+    let mut expected: Vec<(u64, i64)> =
         [(f64::NAN, 2), (-f64::NAN, 1), (other, 1), (0.0, 2), (-0.0, 1), (1.5, 1)]
             .iter()
-            .map(|(f, n)| (f.to_bits() as i64, *n))
+            .map(|(f, n)| (f.to_bits(), *n))
             .collect();
     expected.sort_unstable();
     assert_eq!(counts, expected);
     // Or canonical, as SQL has it: one NaN, one zero.
-    let canonical = |f: f64| (if f.is_nan() { f64::NAN } else { f + 0.0 }).to_bits() as i64;
+    let canonical = |f: f64| (if f.is_nan() { f64::NAN } else { f + 0.0 }).to_bits();
     let groups = collect(r, |p| {
         p.create("Floats", floats)
             .map("Canonical", move |f| (canonical(f), ()))

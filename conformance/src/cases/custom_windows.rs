@@ -1,9 +1,9 @@
 //! Windows of a user's own: Beam's `testMergingCustomWindows`, `test_custom_merging_window`, `test_custom_window_type`.
 
 use purlin_sdk::{
-    Combine, Result, Runner, WindowInto,
+    Combine, Emitter, ParDo, ProcessContext, Result, Runner, Timestamp, WindowInto,
     testing::TestStream,
-    window::{AssignContext, CustomWindow, MergedWindow, TimestampCombiner, Window, WindowFn},
+    window::{AssignContext, CustomWindow, FixedWindows, MergedWindow, TimestampCombiner, Window, WindowFn},
 };
 
 use super::support::{Sum, assert_says, at, collect, ms, run_to_failure, secs, span, span_ms};
@@ -217,4 +217,64 @@ pub fn merges_that_cannot_be(r: &dyn Runner) {
         });
         assert_says(&error.to_string(), &["`Sum/PreCombine`", &format!("{breaks:?}"), what]);
     }
+}
+
+/// What a function for windows of ten seconds says that there cannot be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Says {
+    OutputTimeBeforeTheElement,
+    OutputTimeAfterTheWindow,
+    SideWindowBackwards,
+}
+
+#[derive(Debug)]
+struct Tens(Says);
+
+impl WindowFn for Tens {
+    fn assign(&self, cx: &AssignContext<'_>, out: &mut Vec<Window>) -> Result {
+        out.push(FixedWindows::of(secs(10)).window_of(cx.timestamp()).into());
+        Ok(())
+    }
+
+    fn side_window(&self, main_max: Timestamp) -> Result<Window> {
+        let window = FixedWindows::of(secs(10)).window_of(main_max);
+        let backwards = self.0 == Says::SideWindowBackwards;
+        Ok(if backwards { Window::interval(window.end(), window.start()) } else { window.into() })
+    }
+
+    fn output_time(&self, ts: Timestamp, window: &Window) -> Timestamp {
+        match self.0 {
+            Says::OutputTimeBeforeTheElement => ts - ms(1),
+            Says::OutputTimeAfterTheWindow => window.max_timestamp() + ms(1),
+            Says::SideWindowBackwards => ts,
+        }
+    }
+}
+
+/// An output time outside of what it may be, and a side window that ends before it starts, fail the bundle.
+pub fn times_and_side_windows_that_cannot_be(r: &dyn Runner) {
+    for says in [Says::OutputTimeBeforeTheElement, Says::OutputTimeAfterTheWindow] {
+        let error = run_to_failure(r, |p| {
+            let tens = WindowInto::of(Tens(says)).timestamp_combiner(TimestampCombiner::EarliestTransformed);
+            let pairs = p.create_timestamped("Pairs", [((0, 1_i64), at(3))]).window_into("Tens", tens);
+            pairs.combine_per_key("Sum", Sum);
+        });
+        assert_says(
+            &error.to_string(),
+            &["`Sum", "window", "output time", "an element at 1970-01-01T00:00:03Z"],
+        );
+    }
+    let error = run_to_failure(r, |p| {
+        let side = p.create_timestamped("Side", [(1_i64, at(3))]);
+        let view = side.window_into("Tens", Tens(Says::SideWindowBackwards)).view_as_list("View");
+        let given = view.clone();
+        let read = move |x: i64, cx: &ProcessContext<'_>, out: &mut Emitter<'_, usize>| -> Result {
+            out.emit(cx.side(&view)?.len() + x as usize);
+            Ok(())
+        };
+        let main = p.create_timestamped("Main", [(1_i64, at(3))]);
+        let main = main.window_into("MainTens", FixedWindows::of(secs(10)));
+        main.par_do_with("Read", ParDo::from_fn(read).side(&given));
+    });
+    assert_says(&error.to_string(), &["`Read`", "does not end after it starts"]);
 }

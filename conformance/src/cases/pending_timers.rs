@@ -4,7 +4,7 @@ use purlin_sdk::{Runner, WindowInto, testing::TestStream, window::FixedWindows};
 
 use super::{
     probe::{Keyed, Probe, k, outputs, values},
-    support::{at, collect, secs, span},
+    support::{assert_says, at, collect, run_to_failure, secs, span},
 };
 
 fn stream() -> Keyed {
@@ -60,18 +60,9 @@ pub fn pending_timers_fire_in_order(r: &dyn Runner) {
     assert_eq!(out, ["P 10", "A 10", "Ptags(\"x\") 12", "Ptags(\"y\") 12", "P 20", "A 20", "Q 25", "P 30"]);
 }
 
-/// One that sets itself without an end is stopped after a thousand firings for each key and window; what was set
-/// before the end of the input all fires, however much it is.
-pub fn pending_timers_end(r: &dyn Runner) {
-    let fired = collect(r, |p| {
-        let keys = ["a", "b"].map(|key| (key.to_owned(), 1_i64));
-        p.create("Values", keys)
-            .par_do_keyed("Probe", periodic(1, i64::MAX))
-            .map("Key", |fired| fired[..1].to_owned())
-    });
-    let count = |key: &str| fired.iter().filter(|f| *f == key).count();
-    // One firing that was pending, and a thousand more.
-    assert_eq!((count("a"), count("b")), (1001, 1001));
+/// A queue that gives one element a tick gives all of them, however many there are when the input is over: those that were
+/// set before, and those that set each other.
+pub fn pending_timers_all_fire(r: &dyn Runner) {
     let many = collect(r, |p| {
         let probe = Probe::new(|_, _, s, cx, _| {
             (0..1500).try_for_each(|i| s.ptags.tag(&i.to_string()).set_after(cx, secs(i)))
@@ -79,11 +70,45 @@ pub fn pending_timers_end(r: &dyn Runner) {
         p.create("Values", [k(1)]).par_do_keyed("Probe", probe)
     });
     assert_eq!(many.len(), 1500);
+    let queued = collect(r, |p| {
+        let queue = Probe::new(|_, i, s, cx, _| {
+            s.n.write(s.n.read().copied().unwrap_or(0) + i);
+            if s.p.is_set() { Ok(()) } else { s.p.set_after(cx, secs(1)) }
+        });
+        let queue = queue.when_due(|_, _, s, cx, out| {
+            let left = s.n.read().copied().unwrap_or(0) - 1;
+            s.n.write(left);
+            out.emit(left.to_string());
+            if left > 0 { s.p.set_after(cx, secs(1)) } else { Ok(()) }
+        });
+        p.create("Values", (0..30).map(|_| k(100))).par_do_keyed("Queue", queue)
+    });
+    assert_eq!(queued.len(), 3000);
+}
+
+/// Where they set each other without an end that is an error, also in a window that is gone. Takes long: a million firings.
+pub fn b073_pending_timers_without_an_end_are_an_error(r: &dyn Runner) {
+    let again = Probe::new(|_, _, s, cx, _| s.p.set_after(cx, secs(1)))
+        .when_due(|_, _, s, cx, _| s.p.set_after(cx, secs(1)));
+    let error = run_to_failure(r, |p| {
+        p.create("Values", [k(1)]).par_do_keyed("Probe", again);
+    });
+    assert_says(&error.to_string(), &["`Probe`", "timer", "1000000 times after it had ended", "`P`"]);
+    let chain = Probe::new(|_, _, s, cx, _| s.ptags.tag("0").set_after(cx, secs(1)));
+    let chain = chain.when_due(|_, _, s, cx, _| {
+        let n = s.count();
+        s.ptags.tag(&n.to_string()).set_after(cx, secs(1))
+    });
+    let error = run_to_failure(r, |p| {
+        p.create_timestamped("Values", [0, 5, 15].map(|t| (k(t), at(t))))
+            .window_into("Ten", FixedWindows::of(secs(10)))
+            .par_do_keyed("Chain", chain);
+    });
+    assert_says(&error.to_string(), &["`Chain`", "1000000 times", "[1970-01-01T00:00:00Z"]);
 }
 
 /// In a window that ends before the input may end a timer that sets itself fires once more, at its own time, whether
-/// the window ends while time goes on or with the input, which is a matter of how bundles fall; so do those that it sets
-/// beside itself, but not without an end.
+/// the window ends while time goes on or with the input, which is a matter of how bundles fall.
 pub fn the_last_timers_of_a_window(r: &dyn Runner) {
     let stream = stream().element_at(k(1), at(1)).advance_watermark_to(at(11)).element_at(k(1), at(12));
     let out = outputs(r, &stream, |pc| {
@@ -103,19 +128,6 @@ pub fn the_last_timers_of_a_window(r: &dyn Runner) {
             (0..6).flat_map(|n| ["01", "11"].map(|first| ((10 * n, 10 * n + 10), first.to_owned())));
         assert_eq!(fired, expected.collect::<Vec<_>>(), "lateness {lateness}");
     }
-    let chain = collect(r, |p| {
-        let probe = Probe::new(|_, _, s, cx, _| s.ptags.tag("0").set_after(cx, secs(1)));
-        let probe = probe.when_due(|_, _, s, cx, out| {
-            let n = s.count();
-            out.emit(n.to_string());
-            s.ptags.tag(&n.to_string()).set_after(cx, secs(1))
-        });
-        p.create_timestamped("Values", [0, 5, 15].map(|t| (k(t), at(t))))
-            .window_into("Ten", FixedWindows::of(secs(10)))
-            .par_do_keyed("Chain", probe)
-            .map("One", |_| ())
-    });
-    assert_eq!(chain.len(), 2 * 1001);
 }
 
 /// Work that takes long in callbacks: each fires once, whatever is split or stolen meanwhile.

@@ -18,6 +18,7 @@ use purlin_sdk::{
     testing::TestStream,
     window::{FixedWindows, Sessions, Window},
 };
+use purlin_transforms::TopFn;
 
 use super::{
     probe::{Keyed, Probe, k, outputs, values},
@@ -183,6 +184,44 @@ fn steps(r: &dyn Runner, steps: &'static [Step], expected: &[&str]) {
         let out = outputs(r, &stream, |pc| pc.par_do_keyed("Steps", Steps(steps)));
         assert_eq!(values(out), expected);
     }
+}
+
+/// The best two, by a CombineFn with a parameter.
+#[derive(KeyedState, Debug)]
+#[keyed_state(crate = "purlin_sdk")]
+struct Best {
+    #[combine(TopFn::largest(2))]
+    best: Combining<TopFn<i64>>,
+}
+
+#[derive(Clone)]
+struct BestTwo;
+
+impl KeyedDoFn for BestTwo {
+    type Key = String;
+    type Value = i64;
+    type Output = Vec<i64>;
+    type State = Best;
+    fn process(
+        &mut self,
+        _: &String,
+        x: i64,
+        s: &mut Best,
+        _: &ProcessContext<'_>,
+        out: &mut Emitter<'_, Vec<i64>>,
+    ) -> Result {
+        s.best.add(x);
+        out.emit(s.best.read());
+        Ok(())
+    }
+}
+
+/// A CombineFn is given where the state is declared.
+pub fn combining_state_with_a_parameter(r: &dyn Runner) {
+    let stream = [3, 1, 9, 5].into_iter().fold(stream(), |s, x| s.element_at(k(x), at(0)));
+    let log = Log::default();
+    run(r, |p| log.note("Collect", &p.apply("Stream", stream).par_do_keyed("Best", BestTwo)));
+    assert_eq!(log.take(), [vec![3], vec![3, 1], vec![9, 3], vec![9, 5]]);
 }
 
 /// Values: written, read, taken.
@@ -705,6 +744,47 @@ pub fn time_sorted_input_with_timers(r: &dyn Runner) {
     });
     assert_eq!(log.take(), ["1", "4", "5", "A", "9"]);
     assert_eq!(counted.take_sorted(), [(0, 2), (5, 3)]);
+}
+
+/// So it is with lateness allowed: a timer waits as long as an element of its time would.
+pub fn timers_between_sorted_elements_with_lateness(r: &dyn Runner) {
+    // A session of its own: it ends three seconds after its last element.
+    let probe = Probe::new(|_, i, s, cx, out| {
+        out.emit(format!("{i}"));
+        s.a.set(cx, (cx.timestamp() + secs(3)).min(cx.window().max_timestamp()))
+    });
+    for lateness in [0, 4, 200] {
+        let windows = || WindowInto::of(FixedWindows::of(secs(100))).allowed_lateness(secs(lateness));
+        let log = Log::default();
+        run(r, |p| {
+            let elements = [21, 4, 2, 99, 0, 20, 150].map(|t| (k(t), at(t)));
+            let values = p.create_timestamped("Values", elements).window_into("Hundred", windows());
+            let sorted = values.par_do_keyed_with("Sorted", KeyedParDo::of(probe.clone()).time_sorted());
+            log.note("Collect", &sorted.main());
+        });
+        let mut seen = log.take();
+        // Windows end in any order when the input ends.
+        let second = seen.iter().position(|x| x == "150").expect("it is there");
+        assert_eq!(seen.drain(second..second + 2).collect::<Vec<_>>(), ["150", "A"]);
+        assert_eq!(seen, ["0", "2", "4", "A", "20", "21", "A", "99", "A"], "lateness {lateness}");
+    }
+    // What is late and allowed still comes before the timers of later times, and what they emit is not late.
+    let stream = stream().elements([0, 2, 20].map(|t| (k(t), at(t)))).advance_watermark_to(at(8));
+    let stream = stream.elements([5, 4].map(|t| (k(t), at(t)))).advance_watermark_to(at(13));
+    let (log, late) = (Log::default(), Log::default());
+    let outcome = run(r, |p| {
+        let windows = WindowInto::of(FixedWindows::of(secs(100))).allowed_lateness(secs(4));
+        let values = p.apply("Stream", stream.clone()).window_into("Hundred", windows);
+        let out = values.par_do_keyed_with("Sorted", KeyedParDo::of(probe.clone()).time_sorted()).main();
+        log.note("Collect", &out);
+        let fives = out.window_into("Fives", FixedWindows::of(secs(5)));
+        let grouped = fives.map("One", |_| ((), 1_i64)).group_by_key("Group");
+        late.note("Count", &grouped.map_cx("Size", |(_, v), cx| Ok((span(&cx.window()).0, v.len()))));
+    });
+    assert_eq!(log.take(), ["0", "2", "4", "5", "A", "20", "A"]);
+    // The four came late; what timers emitted did not.
+    assert_eq!(late.take_sorted(), [(0, 1), (0, 2), (5, 2), (20, 2)]);
+    assert_eq!(outcome.metrics.committed.counter("Group", DROPPED_DUE_TO_LATENESS), 0);
 }
 
 /// Elements for a window that has expired go where they are wanted, or are dropped and counted.

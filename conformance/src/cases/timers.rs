@@ -377,6 +377,25 @@ pub fn b073_a_timer_that_sets_itself_for_ever_is_an_error(r: &dyn Runner) {
     }
 }
 
+/// What a timer in the past emits is no earlier than the element that set it, unless its DoFn allows for that: nothing
+/// holds the watermark there. So it is not late where it goes.
+pub fn a_timer_in_the_past_emits_nothing_late(r: &dyn Runner) {
+    let probe = Probe::new(|_, _, s, cx, _| s.a.set(cx, at(3))).when_due(|_, _, _, cx, out| {
+        out.emit((cx.timestamp().as_millis() / 1000).to_string());
+        Ok(())
+    });
+    let stream = stream().element_at(k(1), at(1)).advance_watermark_to(at(25)).element_at(k(2), at(27));
+    let log = Log::default();
+    let outcome = run(r, |p| {
+        let tens = p.apply("Stream", stream).window_into("Tens", FixedWindows::of(secs(10)));
+        let out = tens.par_do_keyed("Probe", probe).window_into("Again", FixedWindows::of(secs(10)));
+        let grouped = out.map("Unit", |at| ((), at)).group_by_key("Group");
+        log.note("Values", &grouped.map_cx("Window", |(_, at), cx| Ok((span(&cx.window()), at.into_vec()))));
+    });
+    assert_eq!(log.take_sorted(), [((0, 10), vec!["3".to_owned()]), ((20, 30), vec!["27".to_owned()])]);
+    assert_eq!(outcome.metrics.committed.counter("Group", DROPPED_DUE_TO_LATENESS), 0);
+}
+
 /// A timer that is set to a time that is over fires once, at once, without that time has to go on: set by an element and
 /// by a callback, in event time and in processing time.
 pub fn b074_a_timer_in_the_past_fires_at_once_and_once(r: &dyn Runner) {

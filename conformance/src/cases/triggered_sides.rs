@@ -1,13 +1,13 @@
 //! Side inputs whose collection fires more than once: slowly changing ones, early and late panes.
 
 use purlin_sdk::{
-    Emitter, KeyedParDo, PCollection, ParDo, ProcessContext, Runner, Tag, View, WindowInto,
+    Combine, Emitter, KeyedParDo, PCollection, ParDo, ProcessContext, Runner, Tag, View, WindowInto,
     testing::TestStreams,
     window::{FixedWindows, GlobalWindows, Trigger},
 };
 
 use super::probe::{Probe, k};
-use super::support::{Log, assert_says, at, build_errors, run, run_to_failure, secs};
+use super::support::{Log, Sum, assert_says, at, build_errors, run, run_to_failure, secs};
 
 const MAIN: Tag<i64> = Tag::new("main");
 const SIDE: Tag<i64> = Tag::new("side");
@@ -91,6 +91,107 @@ pub fn several_elements_are_no_singleton(r: &dyn Runner) {
         read(&streams.tagged(MAIN), &side, &Log::default(), |v| vec![v]);
     });
     assert_says(&error.to_string(), &["`Read`", "`View`", "2 elements"]);
+}
+
+/// The sum so far is a singleton, whichever way the panes are said to be, and however its firings come to the view.
+pub fn a_sum_so_far_as_singleton(r: &dyn Runner) {
+    for (windowing, second) in [(latest(), 20), (latest().accumulating(), 30)] {
+        let log = Log::default();
+        let script = script()
+            .elements(SIDE, [(10, at(1))])
+            .elements(MAIN, [(1, at(1))])
+            .elements(SIDE, [(20, at(2))])
+            .elements(MAIN, [(2, at(2))]);
+        run(r, |p| {
+            let streams = p.apply("Streams", script);
+            let side = streams.tagged(SIDE).window_into("Side", windowing);
+            let sum = side.apply("Sum", Combine::globally(Sum).without_defaults());
+            read(&streams.tagged(MAIN), &sum.view_as_singleton("View"), &log, |v| vec![v]);
+        });
+        assert_eq!(log.take(), [(1, vec![10]), (2, vec![second])]);
+    }
+    let log = Log::default();
+    run(r, |p| {
+        let side = p.create("Side", [1_i64; 50]).window_into("Window", latest().accumulating());
+        let sum = side.apply("Sum", Combine::globally(Sum).without_defaults());
+        let main = p.create("Main", 0..50_i64);
+        read(&main, &sum.view_as_singleton("View"), &log, |v| vec![v]);
+    });
+    let seen = log.take();
+    assert_eq!(seen.len(), 50);
+    assert!(seen.iter().all(|(_, sum)| (1..=50).contains(&sum[0])), "{seen:?}");
+}
+
+/// A map has for each key what was said last, whichever way the panes are said to be: of a collection, and of sums.
+pub fn a_slowly_changing_map(r: &dyn Runner) {
+    for (windowing, sum) in [(latest(), 20), (latest().accumulating(), 30)] {
+        for summed in [false, true] {
+            let log = Log::default();
+            let script = script()
+                .elements(SIDE, [(10, at(1)), (11, at(1))])
+                .elements(MAIN, [(1, at(1))])
+                .elements(SIDE, [(20, at(2))])
+                .elements(MAIN, [(2, at(2))])
+                .elements(SIDE, [(31, at(3)), (42, at(3))])
+                .elements(MAIN, [(3, at(3))]);
+            run(r, |p| {
+                let streams = p.apply("Streams", script);
+                let side = streams.tagged(SIDE).window_into("Side", windowing.clone());
+                let keyed = side.key_by("Key", |x| x % 10);
+                let keyed = if summed { keyed.combine_per_key("Sum", Sum) } else { keyed };
+                read(&streams.tagged(MAIN), &keyed.view_as_map("View"), &log, |map| {
+                    map.values().copied().collect()
+                });
+            });
+            let (second, third) = if summed { (sum, if sum == 30 { 42 } else { 31 }) } else { (20, 31) };
+            let expected = [vec![10, 11], vec![11, second], vec![second, third, 42]];
+            let expected = expected.map(|mut values| {
+                values.sort_unstable();
+                values
+            });
+            let expected: Vec<_> = (1..).zip(expected).collect();
+            assert_eq!(log.take(), expected, "summed {summed}, sum {sum}");
+        }
+    }
+    // However the firings come to the view.
+    let log = Log::default();
+    run(r, |p| {
+        let side = p.create("Side", (0..60_i64).map(|i| (i % 3, 1_i64)));
+        let sums = side.window_into("Window", latest().accumulating()).combine_per_key("Sum", Sum);
+        let main = p.create("Main", 0..50_i64);
+        read(&main, &sums.view_as_map("View"), &log, |map| map.values().copied().collect());
+    });
+    let seen = log.take();
+    assert_eq!(seen.len(), 50);
+    assert!(seen.iter().flat_map(|(_, sums)| sums).all(|sum| (1..=20).contains(sum)), "{seen:?}");
+}
+
+/// A key that one firing brings twice has no one value.
+pub fn a_key_twice_in_a_firing_is_no_map(r: &dyn Runner) {
+    let script = script().elements(SIDE, [(10, at(1)), (20, at(1))]).elements(MAIN, [(1, at(1))]);
+    let error = run_to_failure(r, |p| {
+        let streams = p.apply("Streams", script);
+        let side = streams.tagged(SIDE).window_into("Side", latest()).key_by("Key", |x| x % 10);
+        read(&streams.tagged(MAIN), &side.view_as_map("View"), &Log::default(), |_| vec![]);
+    });
+    assert_says(&error.to_string(), &["`Read`", "`View`", "same key twice", "combine"]);
+}
+
+/// A list that is replaced as a whole is one element.
+pub fn a_list_that_is_replaced(r: &dyn Runner) {
+    let log = Log::default();
+    let script = script()
+        .elements(SIDE, [(10, at(1)), (11, at(1))])
+        .elements(MAIN, [(1, at(1))])
+        .elements(SIDE, [(20, at(2))])
+        .elements(MAIN, [(2, at(2))]);
+    run(r, |p| {
+        let streams = p.apply("Streams", script);
+        let side = streams.tagged(SIDE).window_into("Side", latest()).key_by("Unit", |_| ());
+        let lists = side.group_by_key("List").map("Values", |(_, values)| values.into_vec());
+        read(&streams.tagged(MAIN), &lists.view_as_singleton("View"), &log, |v| v);
+    });
+    assert_eq!(log.take(), [(1, vec![10, 11]), (2, vec![20])]);
 }
 
 /// Early panes make a window ready; a window without data is ready when no late data can come any more.

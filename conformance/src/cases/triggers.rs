@@ -1,7 +1,7 @@
 //! Triggers, panes and allowed lateness.
 
 use purlin_sdk::{
-    Duration, GroupByKey, Runner, Timestamp, WindowInto,
+    Combine, Duration, GroupByKey, Runner, Timestamp, WindowInto,
     metrics::{DROPPED_DUE_TO_CLOSED_WINDOW, DROPPED_DUE_TO_LATENESS, LATE_DATA_OUTPUT},
     testing::TestStream,
     window::{
@@ -10,7 +10,7 @@ use purlin_sdk::{
     },
 };
 
-use super::support::{at, ms, secs, span};
+use super::support::{Sum, assert_says, at, build_errors, ms, secs, span};
 use crate::{Committed, Seen, runners::run};
 
 /// A pane: its values sorted, its window in seconds, its timing, its index, its index among on-time and late panes,
@@ -264,7 +264,7 @@ pub fn b118_a_count_goes_through_a_merge(r: &dyn Runner) {
 
 /// What is dropped as late is counted for each grouping, and can be had as an output.
 pub fn b121_late_data_are_counted_and_can_be_had(r: &dyn Runner) {
-    let late = Committed::new();
+    let (late, summed, late_summands) = (Committed::new(), Committed::new(), Committed::new());
     let result = run(r, |p| {
         let stream = TestStream::new()
             .advance_watermark_to(at(100))
@@ -274,8 +274,12 @@ pub fn b121_late_data_are_counted_and_can_be_had(r: &dyn Runner) {
         windowed.group_by_key("Dropping");
         let (_, rest) = windowed.apply("Keeping", GroupByKey::with_late_data());
         late.collect("Late", &rest);
+        let (sums, rest) = windowed.apply("Summing", Combine::per_key(Sum).with_late_data());
+        summed.collect("Sums", &sums.map("Sum", |(_, sum)| sum));
+        late_summands.collect("LateSummands", &rest.map("Summand", |(_, x)| x));
     })
     .unwrap();
+    assert_eq!((summed.sorted(), late_summands.sorted()), (vec![100], (0..7).collect()));
     let counted = |step, metric| result.metrics.committed.counter(step, metric);
     let dropped = |step| counted(step, DROPPED_DUE_TO_LATENESS);
     // What comes out is not dropped.
@@ -504,4 +508,17 @@ pub fn a_default_under_triggers(r: &dyn Runner) {
         sums(TestStream::new().element_at(1, at(1)).element_at(2, at(2))),
         [(1, EARLY, false), (3, EARLY, false), (3, ON_TIME, true)]
     );
+}
+
+/// One that waits for ever after its first pane says nothing of what comes later, where windows have no end.
+pub fn a_trigger_that_stops_in_a_window_without_an_end_is_refused(_: &dyn Runner) {
+    let once = || Trigger::after_each([Trigger::after_count(1), Trigger::never()]);
+    for trigger in [Trigger::repeatedly(once()), Trigger::after_watermark().early(once())] {
+        let text = build_errors(|p| {
+            let windows = WindowInto::of(GlobalWindows).trigger(trigger).discarding();
+            let pairs = p.apply("Stream", TestStream::new().element((0, 1_i64)));
+            pairs.window_into("Global", windows).group_by_key("Group");
+        });
+        assert_says(&text, &["`Group`", "after_each(after_count(1), never)"]);
+    }
 }

@@ -1,7 +1,7 @@
 //! Cases of the table that are run many times, or on fewer runners than the table has, since they take long.
 
 use purlin_conformance::{
-    cases::{costs, failure, lifecycle, splittable, timers},
+    cases::{costs, failure, lifecycle, pending_timers, splittable, timers},
     runners::{for_each_parallel_runner, for_each_runner_with},
 };
 use purlin_runner_direct::DirectRunner;
@@ -42,4 +42,11 @@ fn b177_a_million_lines() {
     for (few, many) in few.into_iter().zip(many) {
         assert!(many <= few + few / 50 + 10, "in thousandths of an operation: {few} of few, {many} of many");
     }
+}
+
+#[test]
+fn b073_pending_timers_without_an_end_are_an_error() {
+    let case = pending_timers::b073_pending_timers_without_an_end_are_an_error;
+    case(&DirectRunner::new().seed(0));
+    case(&ThreadedRunner::new().parallelism(2));
 }

@@ -146,8 +146,8 @@ impl Engine {
                     self.waiting_bytes += item.bytes;
                     let state = &mut self.stages[id.0];
                     state.progress.open(item.held());
-                    // The groups themselves come behind it.
-                    state.blocked.push(Item { key_group: Some(n), ..item });
+                    // The groups themselves come behind it: it waits here, where nothing else can be yet.
+                    state.in_cut.push(Item { key_group: Some(n), ..item });
                 }
             }
         }
@@ -167,6 +167,9 @@ impl Engine {
             }
             let state = &mut self.stages[id.0];
             state.progress.holds.add(hold);
+            if plan.stages[id.0].view.is_some() {
+                state.building.insert(window.clone());
+            }
             state.closed.push_back(Closing { window, hold, tables, waiting: BTreeSet::new(), attempts });
         }
         Ok(())
@@ -195,7 +198,8 @@ impl Engine {
         };
         while !input.is_empty() {
             let window = take(input)?;
-            self.stages[id.0].values.insert(window, factory.load_value(input)?);
+            let window: Window = window;
+            self.stages[id.0].values.insert((window.max_timestamp(), window), factory.load_value(input)?);
         }
         Ok(())
     }
@@ -219,7 +223,7 @@ impl Engine {
         let all: BTreeSet<StageId> = (0..plan.stages.len()).map(StageId).collect();
         for id in &all {
             let state = &mut self.stages[id.0];
-            for item in std::mem::take(&mut state.blocked) {
+            for item in std::mem::take(&mut state.in_cut) {
                 if let Some(n) = item.key_group {
                     state.key_groups[n].waiting.push(item);
                 }

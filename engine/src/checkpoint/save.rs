@@ -126,7 +126,7 @@ impl Engine {
         let state = &self.stages[id.0];
         if let Some((factory, _)) = stage.view.as_ref().filter(|_| !state.values.is_empty()) {
             let mut bytes = Vec::new();
-            for (window, value) in &state.values {
+            for ((_, window), value) in &state.values {
                 put(window, &mut bytes)?;
                 factory.save_value(value, &mut bytes)?;
             }
@@ -181,7 +181,8 @@ impl Engine {
                 items.add_item(Place::KeyGroup(n as u32), item)?;
             }
         }
-        for item in state.blocked.iter_mut().chain(&mut state.in_cut).chain(&mut state.unstable) {
+        let blocked = state.blocked.values_mut().flatten();
+        for item in blocked.chain(&mut state.in_cut).chain(&mut state.unstable) {
             items.add_item(Place::of(item), item)?;
         }
         for ((at, _), item) in &mut state.parked {

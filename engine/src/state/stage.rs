@@ -1,7 +1,7 @@
 //! One stage.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashSet, VecDeque},
     fmt,
 };
 
@@ -12,7 +12,13 @@ use purlin_sdk::{
 };
 
 use super::{Closing, Item, KeyGroup};
-use crate::progress::{Progress, Times};
+use crate::{
+    StageId,
+    progress::{Progress, Times},
+};
+
+/// A view, when the last data for one of its windows may come, and the window.
+pub(crate) type SideWindow = (StageId, Timestamp, Window);
 
 /// What waits at a stage, and what it has gathered.
 pub(crate) struct StageState {
@@ -23,8 +29,8 @@ pub(crate) struct StageState {
     pub(crate) queue: VecDeque<Item>,
     /// Elements that can be processed from a processing time on.
     pub(crate) parked: BTreeMap<(Timestamp, u64), Item>,
-    /// Elements that wait for side inputs.
-    pub(crate) blocked: Vec<Item>,
+    /// Elements that wait for a window of a side input, by when data for it can no longer come.
+    pub(crate) blocked: BTreeMap<SideWindow, Vec<Item>>,
     /// Elements of a stage that needs them to be in a checkpoint, and that are in none yet.
     pub(crate) unstable: Vec<Item>,
     /// Those that are in a checkpoint which is not on disk yet.
@@ -57,8 +63,12 @@ pub(crate) struct StageState {
     /// Of a stage that assigns a watermark: what its generators say, and what is in force.
     pub(crate) assigned: Assigned,
     pub(crate) in_force: Timestamp,
-    /// A view's windows that were built.
-    pub(crate) values: HashMap<Window, ViewValue>,
+    /// A view's windows that are closed, or about to be, and not built yet.
+    pub(crate) building: HashSet<Window>,
+    /// A view's windows that were built, by their last timestamp.
+    pub(crate) values: BTreeMap<(Timestamp, Window), ViewValue>,
+    /// Up to which watermark it was looked for windows of a view without data.
+    pub(crate) looked_up_to: Timestamp,
     /// A view's windows below this are gone.
     pub(crate) values_from: Timestamp,
 }
@@ -70,7 +80,8 @@ impl StageState {
             moved_at: Timestamp::MIN,
             queue: VecDeque::new(),
             parked: BTreeMap::new(),
-            blocked: Vec::new(),
+            blocked: BTreeMap::new(),
+            building: HashSet::new(),
             unstable: Vec::new(),
             in_cut: Vec::new(),
             instances: Vec::new(),
@@ -88,7 +99,8 @@ impl StageState {
             clocks: Times::default(),
             assigned: Assigned { watermark: Timestamp::MIN, idle: false },
             in_force: Timestamp::MIN,
-            values: HashMap::new(),
+            values: BTreeMap::new(),
+            looked_up_to: Timestamp::MIN,
             values_from: Timestamp::MIN,
         }
     }
@@ -136,7 +148,7 @@ impl fmt::Debug for StageState {
             .field("idle", &self.progress.is_idle())
             .field("queue", &self.queue.len())
             .field("parked", &self.parked.len())
-            .field("blocked", &self.blocked.len())
+            .field("blocked", &self.blocked.values().map(Vec::len).sum::<usize>())
             .field("running", &self.running)
             .finish_non_exhaustive()
     }

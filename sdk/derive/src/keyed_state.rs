@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
 use syn::{
-    Data, DeriveInput, Error, Field, Fields, Generics, Ident, Path, Result, Type, parse_quote,
+    Data, DeriveInput, Error, Expr, Field, Fields, Generics, Ident, Path, Result, Type, parse_quote,
     spanned::Spanned,
 };
 
@@ -26,6 +26,8 @@ struct Cell<'a> {
     field: &'a Ident,
     name: String,
     ty: &'a Type,
+    /// The CombineFn that is given, of an accumulator.
+    combine: Option<Expr>,
 }
 
 /// The implementation and the enum of timers, or everything that is wrong with the struct.
@@ -68,9 +70,10 @@ fn implementation(
         let ty = timer_type(*family);
         quote!(#field: #state::#ty::new(#name, #state::TimeDomain::#time))
     });
-    let default = cells.iter().map(|Cell { field, ty, .. }| {
+    let default = cells.iter().map(|Cell { field, ty, combine, .. }| match combine {
         // At the type, so that what is said of one that is no cell is said there.
-        quote_spanned!(ty.span()=> #field: #state::initial::<#ty>())
+        None => quote_spanned!(ty.span()=> #field: #state::initial::<#ty>()),
+        Some(combine) => quote_spanned!(combine.span()=> #field: #state::Combining::of(#combine)),
     });
     let saved_cells = cells.iter().map(|c| c.field);
     let saved_timers = timers.iter().map(|t| t.field);
@@ -135,7 +138,7 @@ fn implementation(
 
             fn load(input: &mut &[u8]) -> #root::Result<Self> {
                 let mut loaded = Self::initial();
-                #(loaded.#loaded_cells = #state::load(input)?;)*
+                #(#state::load(&mut loaded.#loaded_cells, input)?;)*
                 #(#state::TimerCell::load(&mut loaded.#loaded_timers, input)?;)*
                 ::std::result::Result::Ok(loaded)
             }
@@ -180,8 +183,9 @@ fn bounded(generics: &Generics, root: &Path, cells: &[Cell<'_>]) -> Generics {
     let mut generics = generics.clone();
     if generics.type_params().next().is_some() {
         let bounds = generics.make_where_clause();
-        for Cell { ty, .. } in cells {
-            bounds.predicates.push(parse_quote!(#ty: #root::state::StateCell));
+        for Cell { ty, combine, .. } in cells {
+            let default = combine.is_none().then(|| quote!(+ ::std::default::Default));
+            bounds.predicates.push(parse_quote!(#ty: #root::state::StateCell #default));
         }
     }
     generics
@@ -205,7 +209,10 @@ fn parts_of(input: &DeriveInput) -> Result<(Vec<Cell<'_>>, Vec<Timer<'_>>)> {
         let Some(ident) = &field.ident else { continue };
         let name = ident.to_string().trim_start_matches("r#").to_owned();
         match timer_of(field, ident, &name) {
-            Ok(None) => cells.push(Cell { field: ident, name, ty: &field.ty }),
+            Ok(None) => match combine_of(field, &name) {
+                Ok(combine) => cells.push(Cell { field: ident, name, ty: &field.ty, combine }),
+                Err(e) => errors.add(e),
+            },
             Ok(Some(timer)) => {
                 if let Some(other) = variants.insert(timer.variant.to_string(), ident) {
                     let message = format!(
@@ -221,6 +228,19 @@ fn parts_of(input: &DeriveInput) -> Result<(Vec<Cell<'_>>, Vec<Timer<'_>>)> {
         }
     }
     errors.none_or_all().map(|()| (cells, timers))
+}
+
+/// The CombineFn that a field is given.
+fn combine_of(field: &Field, name: &str) -> Result<Option<Expr>> {
+    let mut given = None;
+    for attribute in field.attrs.iter().filter(|a| a.path().is_ident("combine")) {
+        let what = format!("say which CombineFn `{name}` has, once: `#[combine(TopFn::largest(10))]`");
+        let said = attribute.parse_args().map_err(|_| Error::new(attribute.span(), &what))?;
+        if given.replace(said).is_some() {
+            return Err(Error::new(attribute.span(), what));
+        }
+    }
+    Ok(given)
 }
 
 /// The timer that a field is, if it is one.
@@ -289,6 +309,8 @@ mod tests {
                 "struct S { #[timer(event)] a_b: Timer, #[timer(event)] a__b: Timer }",
                 "both be the variant `AB`",
             ),
+            ("struct S { #[combine] c: Combining<C> }", "which CombineFn `c` has"),
+            ("struct S { #[combine(a)] #[combine(b)] c: Combining<C> }", "once"),
             ("#[keyed_state(krate = \"x\")] struct S {}", "crate = "),
         ] {
             let found = errors(source);

@@ -54,7 +54,8 @@ pub fn derive_outputs(input: TokenStream) -> TokenStream {
 ///
 /// Its fields are cells of `purlin::state` (`Value`, `Bag`, `Combining`, `Map`, `Set`, `OrderedList`, `Multimap`) and
 /// timers. A field of type `Timer` or `TimerFamily` says whose time it goes by: `#[timer(event)]` or
-/// `#[timer(processing)]`. State goes by the names of the fields.
+/// `#[timer(processing)]`. A `Combining` whose CombineFn has parameters is given it: `#[combine(TopFn::largest(10))]`. State
+/// goes by the names of the fields.
 ///
 /// For `struct Cart` it also makes `enum CartTimer`, as visible as the struct, with a variant for each timer, its name
 /// in Pascal case; that of a family has the tag: `Per(String)`. `on_timer` is told by it which timer fires.
@@ -114,7 +115,7 @@ pub fn derive_outputs(input: TokenStream) -> TokenStream {
 /// p.create("Clicks", [(7, "shoes".to_owned())]).par_do_keyed("Abandoned", Abandoned);
 /// assert!(p.build().is_ok());
 /// ```
-#[proc_macro_derive(KeyedState, attributes(keyed_state, timer))]
+#[proc_macro_derive(KeyedState, attributes(keyed_state, timer, combine))]
 pub fn derive_keyed_state(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
     keyed_state::expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()

@@ -142,7 +142,8 @@ impl<O: Element> AsyncContext<O> {
     pub fn side<V: Clone + Send + Sync + 'static>(&self, view: &View<V>) -> Result<V> {
         if !self.0.given.iter().any(|path| path == view.path()) {
             return Err(DoFnError::msg(format!(
-                "`{}` reads the side input `{}` and was not given it: add `.side(&view)` where it is applied",
+                "`{}` reads the side input `{}` and was not given it: add `.side(&view)` to the `AsyncParDo` that is \
+                 applied",
                 self.path(),
                 view.path()
             )));

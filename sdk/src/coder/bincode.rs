@@ -9,6 +9,7 @@ use serde::{
 
 use super::{
     CoderError,
+    depth::bounded,
     guard::{Guard, Limits, MAX_DEPTH},
 };
 use crate::{DoFnError, Element, Result};
@@ -67,7 +68,7 @@ pub(crate) fn encoded_len<T: Serialize>(value: &T) -> usize {
         }
     }
     let mut count = Count(0);
-    match measuring(|| ::bincode::serde::encode_into_writer(value, &mut count, config())) {
+    match measuring(|| ::bincode::serde::encode_into_writer(bounded(value), &mut count, config())) {
         Ok(()) => count.0,
         Err(_) => 0,
     }
@@ -86,7 +87,7 @@ pub(super) fn encode_leaf<T: Serialize + ?Sized>(
     value: &T,
     out: &mut Vec<u8>,
 ) -> std::result::Result<(), CoderError> {
-    ::bincode::serde::encode_into_std_write(value, out, config()).map(drop).map_err(|e| match e {
+    ::bincode::serde::encode_into_std_write(bounded(value), out, config()).map(drop).map_err(|e| match e {
         ::bincode::error::EncodeError::OtherString(said) => CoderError::msg(said),
         other => CoderError::msg(other),
     })

@@ -125,8 +125,13 @@ impl<'de> Deserializer<'de> for Node<'_, 'de> {
     ints!(
         deserialize_i8 visit_i8 i8, deserialize_i16 visit_i16 i16, deserialize_i32 visit_i32 i32,
         deserialize_i64 visit_i64 i64, deserialize_u8 visit_u8 u8, deserialize_u16 visit_u16 u16,
-        deserialize_u32 visit_u32 u32, deserialize_u64 visit_u64 u64
+        deserialize_u32 visit_u32 u32
     );
+
+    #[inline]
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, CoderError> {
+        visitor.visit_u64(self.int::<i64>("u64")?.cast_unsigned())
+    }
 
     never!(
         deserialize_any "to be told what is here", deserialize_ignored_any "to skip what is here",

@@ -24,6 +24,10 @@ use crate::Element;
 /// ```
 pub struct Json<T>(PhantomData<fn() -> T>);
 
+impl<T> Json<T> {
+    pub(super) const NAME: &str = "purlin:coder:json:v1";
+}
+
 impl<T: Element> Json<T> {
     /// The JSON coder of `T`.
     pub const fn of() -> Json<T> {
@@ -70,7 +74,7 @@ impl<T: Element> Coder<T> for Json<T> {
     }
 
     fn spec(&self) -> CoderSpec {
-        CoderSpec::Custom { name: "purlin:coder:json:v1".into(), parameters: type_name::<T>().into() }
+        CoderSpec::Custom { name: Self::NAME.into(), parameters: type_name::<T>().into() }
     }
 }
 
@@ -118,7 +122,8 @@ mod tests {
 
     #[test]
     fn what_json_cannot_say_is_found() {
-        assert!(check_round_trip(&Json::<f64>::of(), &f64::NAN).is_err());
+        let e = check_round_trip(&Json::<f64>::of(), &f64::NAN).unwrap_err().to_string();
+        assert!(e.contains("no NaN") && e.contains("leaving `.with_coder(Json::of())` out"), "{e}");
         let e = from_bytes(&Json::<Vec<i64>>::of(), b"[1,x]").unwrap_err();
         assert_eq!(e.offset(), Some(3), "{e}");
     }

@@ -1,6 +1,6 @@
 //! Whether a value comes back.
 
-use super::{Coder, CoderError, Context, bincode::measuring};
+use super::{Coder, CoderError, CoderSpec, Context, Json, bincode::measuring};
 
 /// Encodes `value`, decodes it, and encodes what came back: all bytes must be read, and be the same again.
 ///
@@ -61,6 +61,12 @@ pub(crate) fn recoded<T: 'static>(
 }
 
 fn differs<T: 'static>(coder: &dyn Coder<T>, found: &CoderError) -> CoderError {
+    if matches!(coder.spec(), CoderSpec::Custom { name, .. } if name == Json::<()>::NAME) {
+        return CoderError::msg(format_args!(
+            "a value of `{}` does not come back from JSON, which cannot say all values: no NaN and no infinity, no map whose keys are structs. Take the default coder where it has such values, by leaving `.with_coder(Json::of())` out, or write them in another way, such as an `Option<f64>` for a number that may be missing ({found})",
+            std::any::type_name::<T>(),
+        ));
+    }
     CoderError::msg(format_args!(
         "a value of `{}` does not come back from {}: its Serialize and its Deserialize differ, as with `#[serde(skip_serializing_if = \"..\")]` or `#[serde(skip_serializing)]`. Remove the attribute, or give the collection another coder by `.with_coder(Json::of())` ({found})",
         std::any::type_name::<T>(),
@@ -84,7 +90,7 @@ mod tests {
     use serde::{Deserialize, Serialize};
 
     use super::*;
-    use crate::coder::{Json, default_coder};
+    use crate::coder::default_coder;
 
     #[derive(Clone, Serialize, Deserialize)]
     struct Last {

@@ -203,13 +203,8 @@ impl<'a> Serializer for Node<'a> {
 
     #[inline]
     fn serialize_u64(self, v: u64) -> Result<(), CoderError> {
-        match i64::try_from(v) {
-            Ok(v) => self.int(v),
-            Err(_) => Err(CoderError::msg(format_args!(
-                "{v} is above {}, the largest integer of Beam's varint coder: cast it to `i64`, use `u128`, or give the collection another coder by `.with_coder(Json::of())`",
-                i64::MAX
-            ))),
-        }
+        // A varint has 64 bits, which are those of an `i64` where Beam reads them.
+        self.int(v.cast_signed())
     }
 
     fn serialize_bool(self, v: bool) -> Result<(), CoderError> {

@@ -26,7 +26,7 @@ const MAX_STRUCTS: usize = 4;
 /// | Rust | coder |
 /// |---|---|
 /// | `bool` | `bool` |
-/// | integers of up to 64 bits | `varint`; a `u64` above `i64::MAX` is an error when it is written |
+/// | integers of up to 64 bits | `varint`; a `u64` as the `i64` of the same bits, so that one above `i64::MAX` reads as a negative number in languages without unsigned ones |
 /// | `f64` | `double` |
 /// | `String`, `Box<str>`, ... | `string_utf8` |
 /// | `Vec<u8>` and other sequences of `u8`, `serde_bytes` | `bytes` |

@@ -15,7 +15,9 @@ use crate::{Element, Grouped, Key, PCollection, PTransform};
 /// let phones = p.create("Phones", [("amy".to_owned(), 5551)]);
 /// (emails, phones).apply("Contacts", CoGroupByKey).map("Count", |(_, (emails, phones))| emails.len() + phones.len());
 /// ```
-/// All must be in the same windows. Source: Beam's `CoGroupByKey`.
+/// All must be in the same windows. They are grouped together, under the first one's trigger: each pane has what all
+/// collections have brought since the one before, or with `accumulating` so far. So with panes that discard, what belongs
+/// together may come in different panes; the library's `Join` refuses those. Source: Beam's `CoGroupByKey`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CoGroupByKey;
 

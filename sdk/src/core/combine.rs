@@ -2,7 +2,10 @@
 
 use std::panic::Location;
 
-use super::{fanout::precombined, group_by_key::group};
+use super::{
+    fanout::precombined,
+    group_by_key::{group, group_with_late},
+};
 use crate::{
     CombineFn, Element, Grouped, Key, PCollection, PTransform,
     exec::{CombineFold, PartialFold},
@@ -49,6 +52,10 @@ pub struct Fanout<Scope> {
     scope: Scope,
     parts: usize,
 }
+
+/// The values of each key, with those that came too late beside the results, see [`Combine::with_late_data`].
+#[derive(Clone, Copy, Debug)]
+pub struct WithLateData;
 
 /// Values that are grouped already, see [`Combine::grouped_values`].
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +111,32 @@ impl<C: CombineFn> Combine<C, PerKey> {
     /// Combines the values of each key.
     pub fn per_key(combine: C) -> Combine<C, PerKey> {
         Combine { combine, scope: PerKey }
+    }
+
+    /// Also gives what came for a window when it was expired, as it came, instead of dropping it; see
+    /// [`GroupByKey::with_late_data`](crate::GroupByKey::with_late_data).
+    ///
+    /// ```
+    /// # use purlin_sdk::{Combine, CombineFn, Duration, Pipeline, window::FixedWindows};
+    /// # #[derive(Clone)] struct Sum;
+    /// # impl CombineFn for Sum {
+    /// #     type Input = i64; type Accumulator = i64; type Output = i64;
+    /// #     fn create(&self) -> i64 { 0 }
+    /// #     fn add_input(&self, a: &mut i64, x: i64) { *a += x }
+    /// #     fn merge(&self, a: &mut i64, b: i64) { *a += b }
+    /// #     fn extract(&self, a: i64) -> i64 { a }
+    /// # }
+    /// # let p = Pipeline::new();
+    /// let (sums, late) = p
+    ///     .create("Amounts", [("tea".to_owned(), 1_i64)])
+    ///     .window_into("Minutes", FixedWindows::of(Duration::from_minutes(1)))
+    ///     .apply("Sum", Combine::per_key(Sum).with_late_data());
+    /// # let _ = (sums, late);
+    /// # p.build().unwrap();
+    /// ```
+    #[must_use]
+    pub fn with_late_data(self) -> Combine<C, WithLateData> {
+        Combine { combine: self.combine, scope: WithLateData }
     }
 
     /// Combines the values of each key in `fanout` parts first, and merges what comes of them: for keys that have very
@@ -168,6 +201,16 @@ impl<K: Key, C: CombineFn> PTransform<PCollection<(K, C::Input)>> for Combine<C,
     fn expand(self, input: PCollection<(K, C::Input)>) -> PCollection<(K, C::Output)> {
         let site = Location::caller();
         combine_per_key_at(&input, "Combine", site, self.combine)
+    }
+}
+
+impl<K: Key, C: CombineFn> PTransform<PCollection<(K, C::Input)>> for Combine<C, WithLateData> {
+    type Out = (PCollection<(K, C::Output)>, PCollection<(K, C::Input)>);
+
+    #[track_caller]
+    fn expand(self, input: PCollection<(K, C::Input)>) -> Self::Out {
+        let step = input.pipeline().name(COMBINE, Location::caller());
+        group_with_late(&input, step, CombineFold(self.combine))
     }
 }
 

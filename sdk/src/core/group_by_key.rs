@@ -92,7 +92,7 @@ pub(crate) fn group_unchecked<K: Key, F: Fold>(
 
 fn check<T>(input: &PCollection<T>, step: &Step) {
     let windowing = input.windowing();
-    if !input.is_bounded() && windowing.window_fn.is_global() && !windowing.trigger.may_fire_early() {
+    if !input.is_bounded() && windowing.window_fn.is_global() && !windowing.trigger.goes_on_without_an_end() {
         input.pipeline().error(
             step,
             format!(

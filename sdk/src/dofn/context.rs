@@ -32,7 +32,9 @@ impl StepScope<'_> {
         let StepScope { cx, step, views } = self;
         if !views.iter().any(|path| path == view.path()) {
             return Err(DoFnError::msg(format!(
-                "`{}` reads the side input `{}` and was not given it: add `.side(&view)` where it is applied",
+                "`{}` reads the side input `{}` and was not given it: add `.side(&view)` where it is applied, to a `ParDo` \
+                 that is applied by `par_do_with`, or to what the transform is otherwise made by; `map_cx` and its like have \
+                 none",
                 step.path(),
                 view.path()
             )));

@@ -57,7 +57,8 @@ impl StageInstance {
         })
     }
 
-    /// Tears every kernel down that was set up, whatever the others do, and returns the first error.
+    /// Tears every kernel down that was set up, whatever the others do, and returns the first error. What is the user's is
+    /// dropped here, since its `Drop` may panic.
     pub fn teardown(mut self, cx: &BundleCx) -> KernelResult {
         let mut first = Ok(());
         for i in 0..self.set_up {
@@ -67,8 +68,18 @@ impl StageInstance {
             });
             first = first.and(done);
         }
+        for slot in self.slots {
+            first = first.and(dropped(slot));
+        }
         first
     }
+}
+
+/// Drops a kernel.
+fn dropped(slot: Slot) -> KernelResult {
+    let step = slot.step.clone();
+    catch_unwind(AssertUnwindSafe(|| drop(slot)))
+        .map_err(|payload| PipelineError::panic(Some(step), Some(Phase::Teardown), &*payload))
 }
 
 fn run_bundle(slots: &mut [Slot], input: BundleInput, cx: &BundleCx) -> KernelResult {

@@ -5,7 +5,7 @@ use std::{any::Any, collections::HashMap, fmt, hash::Hash, sync::Arc};
 use super::{
     AnyTable, BundleInput, Downstream, GroupFactory, GroupOp, Kernel, KernelResult, KernelSpec, ListFold,
     Shard,
-    group::{Collector, WindowTable, WindowTables},
+    group::{Collector, Fold, WindowTable, WindowTables},
     save,
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     batch::{AnyBatch, Batch, ErasedBatch, Row},
     coder_slot::CoderSlot,
     view::{ListView, MapView, MultimapView, View},
-    window::{AccumulationMode, TimestampCombiner, Window, WindowFn, WindowingStrategy},
+    window::{AccumulationMode, TimestampCombiner, Window, WindowFn, WindowingStrategy, check_assigned},
 };
 
 /// A side input that was built: a `Result<V, String>` inside, since what is wrong with it is an error where it is read.
@@ -21,6 +21,16 @@ pub type ViewValue = Arc<dyn Any + Send + Sync>;
 
 /// A side input's window function, and its windows that are ready.
 pub type ReadyView = (Arc<dyn WindowFn>, HashMap<Window, ViewValue>);
+
+/// The window of a side input that a main element in `window` looks at.
+///
+/// # Errors
+/// When the side input's window function has none, or gives one that there cannot be.
+pub fn side_window(window_fn: &dyn WindowFn, window: &Window) -> Result<Window> {
+    let side = window_fn.side_window(window.max_timestamp())?;
+    check_assigned(window_fn, std::slice::from_ref(&side)).map_err(DoFnError::msg)?;
+    Ok(side)
+}
 
 /// The side inputs that a bundle may read.
 #[derive(Clone, Default)]
@@ -41,7 +51,7 @@ impl ViewSnapshot {
         let (window_fn, values) = self.views.get(view.path()).ok_or_else(|| {
             DoFnError::msg(format!("there is no side input `{}` in this pipeline", view.path()))
         })?;
-        let side = window_fn.side_window(window.max_timestamp())?;
+        let side = side_window(&**window_fn, window)?;
         let value = values.get(&side).ok_or_else(|| {
             DoFnError::msg(format!(
                 "the side input `{}` is gone for {side}: the element is too late",
@@ -60,14 +70,25 @@ impl ViewSnapshot {
     }
 }
 
+/// An element with the number of the firing that brought it: that of the grouping before the view. Those that no grouping
+/// fired have one number.
+type Fired<T> = (i64, T);
+
+/// The number of what an earlier pane of the view had already.
+const BEFORE: i64 = i64::MIN;
+
 /// Turns the elements of a window into what the side input reads as.
 pub(crate) trait ViewShape<T>: Clone + Send + Sync + 'static {
     type Value: Clone + Send + Sync + 'static;
     /// Whether each firing of the collection's trigger replaces what was there; otherwise its elements are added.
     const REPLACES: bool = false;
+    /// Whether a later firing takes back some of what earlier ones said; see [`settle`](Self::settle).
+    const SETTLES: bool = false;
     fn build(&self, elements: Vec<T>) -> std::result::Result<Self::Value, String>;
     /// Elements that [`build`](ViewShape::build) makes the value of.
     fn elements(value: &Self::Value) -> Vec<T>;
+    /// Leaves of the elements what later firings have not replaced.
+    fn settle(_elements: &mut Vec<Fired<T>>) {}
 }
 
 #[derive(Clone, Debug)]
@@ -78,6 +99,13 @@ pub(crate) struct AsSingleton<T> {
 impl<T: Element> ViewShape<T> for AsSingleton<T> {
     type Value = T;
     const REPLACES: bool = true;
+
+    fn settle(elements: &mut Vec<Fired<T>>) {
+        if let Some(latest) = elements.iter().map(|(firing, _)| *firing).max() {
+            elements.retain(|(firing, _)| *firing == latest);
+        }
+    }
+
     fn build(&self, mut elements: Vec<T>) -> std::result::Result<T, String> {
         match (elements.len(), elements.pop(), &self.default) {
             (1, Some(one), _) => Ok(one),
@@ -113,11 +141,28 @@ pub(crate) struct AsMap;
 
 impl<K: Key, V: Element> ViewShape<(K, V)> for AsMap {
     type Value = MapView<K, V>;
+    const SETTLES: bool = true;
+
+    fn settle(elements: &mut Vec<Fired<(K, V)>>) {
+        let mut latest: HashMap<&K, i64> = HashMap::with_capacity(elements.len());
+        for (firing, (k, _)) in elements.iter() {
+            latest.entry(k).and_modify(|known| *known = (*known).max(*firing)).or_insert(*firing);
+        }
+        if latest.len() < elements.len() {
+            let stays: Vec<bool> =
+                elements.iter().map(|(firing, (k, _))| latest.get(k) == Some(firing)).collect();
+            let mut stays = stays.into_iter();
+            elements.retain(|_| stays.next().unwrap_or(true));
+        }
+    }
+
     fn build(&self, elements: Vec<(K, V)>) -> std::result::Result<MapView<K, V>, String> {
         let mut map = HashMap::with_capacity(elements.len());
         for (k, v) in elements {
             if map.insert(k, v).is_some() {
-                return Err("a map of a collection with the same key twice; use `view_as_multimap`".into());
+                return Err("a map of a collection with the same key twice; combine the values of a key to one first, or \
+                            use `view_as_multimap`"
+                    .into());
             }
         }
         Ok(MapView::new(map))
@@ -141,6 +186,45 @@ impl<K: Key + Hash, V: Element> ViewShape<(K, V)> for AsMultimap {
     }
     fn elements(value: &MultimapView<K, V>) -> Vec<(K, V)> {
         value.iter().flat_map(|(k, values)| values.iter().map(|v| (k.clone(), v.clone()))).collect()
+    }
+}
+
+/// Gathers the elements of a window for a view whose trigger fires more than once.
+struct ViewFold<T, S>(std::marker::PhantomData<fn() -> (T, S)>);
+
+impl<T, S> Clone for ViewFold<T, S> {
+    fn clone(&self) -> ViewFold<T, S> {
+        ViewFold(std::marker::PhantomData)
+    }
+}
+
+impl<T: Element, S: ViewShape<T>> Fold for ViewFold<T, S> {
+    type Input = Fired<T>;
+    type Acc = Vec<Fired<T>>;
+    type Output = Grouped<Fired<T>>;
+
+    fn create(&self) -> Vec<Fired<T>> {
+        Vec::new()
+    }
+
+    fn add(&self, acc: &mut Vec<Fired<T>>, input: Fired<T>) {
+        acc.push(input);
+    }
+
+    fn merge(&self, acc: &mut Vec<Fired<T>>, mut other: Vec<Fired<T>>) {
+        acc.append(&mut other);
+    }
+
+    fn extract(&self, mut acc: Vec<Fired<T>>) -> Grouped<Fired<T>> {
+        S::settle(&mut acc);
+        Grouped::from(acc)
+    }
+
+    fn fired(&self, acc: &mut Vec<Fired<T>>) {
+        if S::SETTLES {
+            S::settle(acc);
+            acc.iter_mut().for_each(|(firing, _)| *firing = BEFORE);
+        }
     }
 }
 
@@ -198,25 +282,28 @@ pub(crate) struct ViewOp<T, S> {
 
 impl<T: Element, S: ViewShape<T>> ViewOp<T, S> {
     pub(crate) fn new(shape: S, mut strategy: WindowingStrategy) -> ViewOp<T, S> {
-        if !S::REPLACES {
-            strategy.accumulation = AccumulationMode::Accumulating;
-        }
+        strategy.accumulation =
+            if S::REPLACES { AccumulationMode::Discarding } else { AccumulationMode::Accumulating };
         ViewOp { shape, strategy, element: std::marker::PhantomData }
     }
 
-    fn grouping(&self) -> GroupOp<(), ListFold<T>> {
-        GroupOp::new(ListFold::default(), self.strategy.clone(), None, CoderSlot::default_of_type(), None)
+    fn grouping(&self) -> GroupOp<(), ViewFold<T, S>> {
+        let fold = ViewFold(std::marker::PhantomData);
+        GroupOp::new(fold, self.strategy.clone(), None, CoderSlot::default_of_type(), None)
     }
 }
 
 impl<T: Element, S: ViewShape<T>> ViewFactory for ViewOp<T, S> {
     fn collector(&self, spec: &KernelSpec, group: usize) -> Box<dyn Kernel> {
-        let inner = if self.strategy.is_plain() {
-            Box::new(Collector::<(), ListFold<T>>::new(spec.step.clone(), group, crate::Duration::ZERO))
+        if self.strategy.is_plain() {
+            let inner = Collector::<(), ListFold<T>>::new(spec.step.clone(), group, crate::Duration::ZERO);
+            let keyed = |value, _: Row<'_>| ((), value);
+            Box::new(ViewCollector::<T, T> { keyed, batch: Batch::default(), inner: Box::new(inner) })
         } else {
-            self.grouping().collector(spec, group)
-        };
-        Box::new(ViewCollector::<T> { keyed: Batch::default(), inner })
+            let inner = self.grouping().collector(spec, group);
+            let keyed = |value, row: Row<'_>| ((), (row.pane().index, value));
+            Box::new(ViewCollector::<T, Fired<T>> { keyed, batch: Batch::default(), inner })
+        }
     }
 
     fn shard(&self) -> Box<dyn Shard> {
@@ -240,7 +327,7 @@ impl<T: Element, S: ViewShape<T>> ViewFactory for ViewOp<T, S> {
     }
 
     fn pane_input(&self) -> AnyBatch {
-        Box::new(Batch::<((), Grouped<T>)>::default())
+        Box::new(Batch::<((), Grouped<Fired<T>>)>::default())
     }
 
     fn empty(&self) -> ViewValue {
@@ -278,24 +365,26 @@ impl<T: Element, S: ViewShape<T>> ViewFactory for ViewOp<T, S> {
     }
 }
 
-/// Gathers elements under the unit key.
-struct ViewCollector<T: Element> {
-    keyed: Batch<((), T)>,
+/// Gathers elements under the unit key, each as what `keyed` makes of it.
+struct ViewCollector<T: Element, E: Element> {
+    keyed: fn(T, Row<'_>) -> ((), E),
+    batch: Batch<((), E)>,
     inner: Box<dyn Kernel>,
 }
 
-impl<T: Element> Kernel for ViewCollector<T> {
+impl<T: Element, E: Element> Kernel for ViewCollector<T, E> {
     fn start(&mut self, down: &mut Downstream<'_>) -> KernelResult {
         self.inner.start(down)
     }
 
     fn run(&mut self, input: &mut dyn ErasedBatch, down: &mut Downstream<'_>) -> KernelResult {
-        if let Some(batch) = input.as_any().downcast_mut::<Batch<T>>() {
-            std::mem::swap(&mut self.keyed.meta, &mut batch.meta);
-            self.keyed.values.extend(batch.values.drain(..).map(|v| ((), v)));
-            batch.clear();
+        if let Some(Batch { values, meta }) = input.as_any().downcast_mut::<Batch<T>>() {
+            let values = values.drain(..).enumerate();
+            self.batch.values.extend(values.map(|(i, v)| (self.keyed)(v, Row::of(meta, i))));
+            std::mem::swap(&mut self.batch.meta, meta);
+            meta.clear();
         }
-        self.inner.run(&mut self.keyed, down)
+        self.inner.run(&mut self.batch, down)
     }
 
     fn seal(&mut self, cx: &super::BundleCx) -> KernelResult {
@@ -334,13 +423,15 @@ struct PaneBuilder<T, S> {
 
 impl<T: Element, S: ViewShape<T>> Kernel for PaneBuilder<T, S> {
     fn run(&mut self, input: &mut dyn ErasedBatch, down: &mut Downstream<'_>) -> KernelResult {
-        let Some(batch) = input.as_any().downcast_mut::<Batch<((), Grouped<T>)>>() else { return Ok(()) };
+        let Some(batch) = input.as_any().downcast_mut::<Batch<((), Grouped<Fired<T>>)>>() else {
+            return Ok(());
+        };
         let cx = down.cx();
         cx.phase(Phase::SideInput);
         let Batch { values, meta } = batch;
         for (i, ((), elements)) in values.drain(..).enumerate() {
             let row = Row::of(meta, i);
-            let elements = elements.into_vec();
+            let elements: Vec<T> = elements.into_iter().map(|(_, element)| element).collect();
             // A pane with nothing in it does not take back what an earlier one said.
             if S::REPLACES && elements.is_empty() && !row.pane().is_first {
                 continue;

@@ -10,10 +10,18 @@ use crate::{
     view::{ListView, MapView, MultimapView, View},
 };
 
-/// Side inputs. Where the collection's trigger fires more than once, a reader sees what there is at the time: a list, map
-/// or multimap has the elements of all firings so far, a singleton is the latest firing's.
+/// Side inputs. Where the collection's trigger fires more than once, a reader sees what there is at the time, whether its
+/// panes discard or accumulate:
+///
+/// - a singleton is what the latest firing said;
+/// - a map has for each key what the latest firing with that key said;
+/// - a list or multimap has the elements of all firings so far. One that is to be replaced as a whole is one element:
+///   combine it to a list first, and read that as a singleton.
+///
+/// Of what a grouping fired, its later firing is the latest. So a sum that accumulates can be read as a singleton, and sums
+/// per key as a map.
 impl<T: Element> PCollection<T> {
-    /// The collection's one element, per window. Reading it when there is none or several is an error.
+    /// The collection's one element, per window. Reading it when there is none, or several of one firing, is an error.
     #[track_caller]
     pub fn view_as_singleton(&self, name: &str) -> View<T> {
         self.view_at(name, Location::caller(), views::AsSingleton { default: None })
@@ -49,7 +57,10 @@ impl<T: Element> PCollection<T> {
                 ),
             );
         }
-        if !self.is_bounded() && windowing.window_fn.is_global() && !windowing.trigger.may_fire_early() {
+        if !self.is_bounded()
+            && windowing.window_fn.is_global()
+            && !windowing.trigger.goes_on_without_an_end()
+        {
             pipeline.error(
                 &step,
                 format!(
@@ -72,7 +83,7 @@ impl<T: Element> PCollection<T> {
 
 // As for groupings: that `K` is a key is asked by each method.
 impl<K: Element, V: Element> PCollection<(K, V)> {
-    /// One value a key, per window. Reading it when a key is there twice is an error.
+    /// One value a key, per window. Reading it when one firing has a key twice is an error.
     #[track_caller]
     pub fn view_as_map(&self, name: &str) -> View<MapView<K, V>>
     where

@@ -16,7 +16,7 @@ use crate::{
     label = "not a cell",
     note = "the fields of a struct with `#[derive(KeyedState)]` are cells of `purlin::state`: write `Value<{Self}>` to keep one, `Bag<{Self}>` to keep many; what a cell holds is an element"
 )]
-pub trait StateCell: SavedCell + Clone + Default + Send + 'static {
+pub trait StateCell: SavedCell + Clone + Send + 'static {
     /// What kind of cell it is.
     const KIND: CellKind;
 
@@ -46,6 +46,6 @@ pub(super) fn coder_of<T: Element>() -> Result<CoderSpec, CoderError> {
 
 /// A cell as it is at first. The code that `#[derive(KeyedState)]` makes calls it.
 #[doc(hidden)]
-pub fn initial<C: StateCell>() -> C {
+pub fn initial<C: StateCell + Default>() -> C {
     C::default()
 }

@@ -1,6 +1,6 @@
 //! The accumulator of a CombineFn.
 
-use std::{fmt, marker::PhantomData};
+use std::fmt;
 
 use super::{CellKind, StateCell, cell::coder_of, undo::Undo};
 use crate::{
@@ -10,7 +10,8 @@ use crate::{
 
 /// The accumulator of a CombineFn. What is kept is the accumulator, not what went into it. Beam's `CombiningState`.
 ///
-/// The CombineFn is the default one of its type, so a parameter of it is part of the type or a constant.
+/// The CombineFn is the default one of its type, or the one that `#[combine(..)]` gives at a field of a struct with
+/// `#[derive(KeyedState)]`: `#[combine(TopFn::largest(10))]`.
 ///
 /// ```
 /// use purlin_sdk::{CombineFn, state::Combining};
@@ -37,43 +38,51 @@ pub struct Combining<C: CombineFn> {
     // None while nothing was added.
     accumulator: Option<C::Accumulator>,
     undo: Undo<Option<C::Accumulator>>,
-    combine: PhantomData<fn() -> C>,
+    combine: C,
 }
 
 impl<C: CombineFn> Clone for Combining<C> {
     fn clone(&self) -> Combining<C> {
-        Combining { accumulator: self.accumulator.clone(), undo: self.undo.clone(), combine: PhantomData }
+        Combining {
+            accumulator: self.accumulator.clone(),
+            undo: self.undo.clone(),
+            combine: self.combine.clone(),
+        }
     }
 }
 
-impl<C: CombineFn> Default for Combining<C> {
+impl<C: CombineFn + Default> Default for Combining<C> {
     fn default() -> Combining<C> {
-        Combining { accumulator: None, undo: Undo::Off, combine: PhantomData }
+        Combining::of(C::default())
     }
 }
 
-impl<C: CombineFn + Default> Combining<C> {
+impl<C: CombineFn> Combining<C> {
+    /// An accumulator of `combine` to which nothing was added.
+    pub fn of(combine: C) -> Combining<C> {
+        Combining { accumulator: None, undo: Undo::Off, combine }
+    }
+
     /// Adds `input`.
     pub fn add(&mut self, input: C::Input) {
-        let combine = C::default();
         self.undo.change(|| self.accumulator.clone());
-        combine.add_input(self.accumulator.get_or_insert_with(|| combine.create()), input);
+        let Combining { accumulator, combine, .. } = self;
+        combine.add_input(accumulator.get_or_insert_with(|| combine.create()), input);
     }
 
     /// Adds all that `other` holds.
     pub fn add_accumulator(&mut self, other: C::Accumulator) {
         self.undo.change(|| self.accumulator.clone());
         match &mut self.accumulator {
-            Some(accumulator) => C::default().merge(accumulator, other),
+            Some(accumulator) => self.combine.merge(accumulator, other),
             none => *none = Some(other),
         }
     }
 
     /// The combination of what was added; that of nothing when nothing was.
     pub fn read(&self) -> C::Output {
-        let combine = C::default();
-        let accumulator = self.accumulator.clone().unwrap_or_else(|| combine.create());
-        combine.extract(accumulator)
+        let accumulator = self.accumulator.clone().unwrap_or_else(|| self.combine.create());
+        self.combine.extract(accumulator)
     }
 
     /// The accumulator; none while nothing was added.
@@ -93,7 +102,7 @@ impl<C: CombineFn + Default> Combining<C> {
     }
 }
 
-impl<C: CombineFn + Default> StateCell for Combining<C> {
+impl<C: CombineFn> StateCell for Combining<C> {
     const KIND: CellKind = CellKind::Combining;
 
     fn is_initial(&self) -> bool {

@@ -14,11 +14,11 @@ pub trait SavedCell: Sized {
     /// When a value does not encode.
     fn save(&self, out: &mut Vec<u8>) -> Result;
 
-    /// What [`save`](SavedCell::save) wrote.
+    /// Takes in what [`save`](SavedCell::save) wrote, while nothing is in the cell.
     ///
     /// # Errors
     /// When the bytes are no such cell.
-    fn load(input: &mut &[u8]) -> Result<Self>;
+    fn load(&mut self, input: &mut &[u8]) -> Result;
 }
 
 /// Appends a cell. The code that `#[derive(KeyedState)]` makes calls it.
@@ -35,8 +35,8 @@ pub fn save<C: SavedCell>(cell: &C, out: &mut Vec<u8>) -> Result {
 /// # Errors
 /// As [`SavedCell::load`].
 #[doc(hidden)]
-pub fn load<C: SavedCell>(input: &mut &[u8]) -> Result<C> {
-    C::load(input)
+pub fn load<C: SavedCell>(cell: &mut C, input: &mut &[u8]) -> Result {
+    cell.load(input)
 }
 
 impl<T: Element> SavedCell for Value<T> {
@@ -45,12 +45,11 @@ impl<T: Element> SavedCell for Value<T> {
         self.read().map_or(Ok(()), |value| put(value, out))
     }
 
-    fn load(input: &mut &[u8]) -> Result<Self> {
-        let mut cell = Value::default();
+    fn load(&mut self, input: &mut &[u8]) -> Result {
         if take(input)? {
-            cell.write(take(input)?);
+            self.write(take(input)?);
         }
-        Ok(cell)
+        Ok(())
     }
 }
 
@@ -60,27 +59,25 @@ impl<T: Element> SavedCell for Bag<T> {
         self.read().iter().try_for_each(|value| put(value, out))
     }
 
-    fn load(input: &mut &[u8]) -> Result<Self> {
-        let mut cell = Bag::default();
+    fn load(&mut self, input: &mut &[u8]) -> Result {
         for _ in 0..take_len(input)? {
-            cell.add(take(input)?);
+            self.add(take(input)?);
         }
-        Ok(cell)
+        Ok(())
     }
 }
 
-impl<C: CombineFn + Default> SavedCell for Combining<C> {
+impl<C: CombineFn> SavedCell for Combining<C> {
     fn save(&self, out: &mut Vec<u8>) -> Result {
         put(&self.accumulator().is_some(), out)?;
         self.accumulator().map_or(Ok(()), |accumulator| put(accumulator, out))
     }
 
-    fn load(input: &mut &[u8]) -> Result<Self> {
-        let mut cell = Combining::default();
+    fn load(&mut self, input: &mut &[u8]) -> Result {
         if take(input)? {
-            cell.add_accumulator(take(input)?);
+            self.add_accumulator(take(input)?);
         }
-        Ok(cell)
+        Ok(())
     }
 }
 
@@ -94,13 +91,12 @@ impl<K: Key, V: Element> SavedCell for Map<K, V> {
         Ok(())
     }
 
-    fn load(input: &mut &[u8]) -> Result<Self> {
-        let mut cell = Map::default();
+    fn load(&mut self, input: &mut &[u8]) -> Result {
         for _ in 0..take_len(input)? {
             let key = take(input)?;
-            cell.put(key, take(input)?);
+            self.put(key, take(input)?);
         }
-        Ok(cell)
+        Ok(())
     }
 }
 
@@ -114,13 +110,12 @@ impl<K: Key, V: Element> SavedCell for Multimap<K, V> {
         Ok(())
     }
 
-    fn load(input: &mut &[u8]) -> Result<Self> {
-        let mut cell = Multimap::default();
+    fn load(&mut self, input: &mut &[u8]) -> Result {
         for _ in 0..take_len(input)? {
             let key = take(input)?;
-            cell.put(key, take(input)?);
+            self.put(key, take(input)?);
         }
-        Ok(cell)
+        Ok(())
     }
 }
 
@@ -130,12 +125,11 @@ impl<T: Key> SavedCell for Set<T> {
         self.iter().try_for_each(|value| put(value, out))
     }
 
-    fn load(input: &mut &[u8]) -> Result<Self> {
-        let mut cell = Set::default();
+    fn load(&mut self, input: &mut &[u8]) -> Result {
         for _ in 0..take_len(input)? {
-            cell.add(take(input)?);
+            self.add(take(input)?);
         }
-        Ok(cell)
+        Ok(())
     }
 }
 
@@ -149,12 +143,11 @@ impl<T: Element> SavedCell for OrderedList<T> {
         Ok(())
     }
 
-    fn load(input: &mut &[u8]) -> Result<Self> {
-        let mut cell = OrderedList::default();
+    fn load(&mut self, input: &mut &[u8]) -> Result {
         for _ in 0..take_len(input)? {
             let at = take(input)?;
-            cell.add(at, take(input)?);
+            self.add(at, take(input)?);
         }
-        Ok(cell)
+        Ok(())
     }
 }

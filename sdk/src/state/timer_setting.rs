@@ -48,7 +48,8 @@ impl<'t> TimerSetting<'t> {
     /// Gives what it will emit this timestamp, at which it holds the output watermark until then.
     ///
     /// Without it, an event-time timer has its own time, and a processing-time timer the timestamp of the element, or
-    /// the output timestamp of the timer, for which it is set.
+    /// the output timestamp of the timer, for which it is set; as has an event-time timer whose own time lies before that by
+    /// more than the DoFn's `allowed_timestamp_skew`.
     pub fn with_output_timestamp(mut self, timestamp: Timestamp) -> TimerSetting<'t> {
         self.output = Output::At(timestamp);
         self
@@ -156,13 +157,13 @@ impl<'t> TimerSetting<'t> {
         }
         let output = match self.output {
             Output::None => None,
-            Output::Default if event => Some(fire),
+            Output::Default if event => default_output(scope, fire),
             // What was set by a timer that may not emit may not emit either. An element may lie behind its window's end.
             Output::Default => scope.timestamp.map(|timestamp| timestamp.min(*expiry)),
             Output::At(output) => Some(self.checked_output(scope, output)?),
         };
         if let Some(output) = output {
-            if event && output > fire {
+            if event && output > fire && matches!(self.output, Output::At(_)) {
                 return Err(format!(
                     "its output timestamp, {output}, lies after the time at which it fires, {fire}"
                 ));
@@ -192,6 +193,17 @@ impl<'t> TimerSetting<'t> {
             )),
             Some(_) => Ok(output),
         }
+    }
+}
+
+/// The output timestamp of an event-time timer: its own time, unless nothing holds the watermark there any more. Then it
+/// is the input's, as if it were emitted at once, which it is.
+fn default_output(scope: &TimerScope<'_>, fire: Timestamp) -> Option<Timestamp> {
+    match scope.timestamp {
+        Some(input) if fire < input - scope.skew => Some(input.min(scope.expiry)),
+        // What was set by a timer that may not emit has nothing to go by.
+        None if scope.watermark.is_some_and(|watermark| fire < watermark) => None,
+        _ => Some(fire),
     }
 }
 
@@ -282,9 +294,18 @@ mod tests {
         assert_eq!(set(&mut alarm), (7000, None));
         flush.set(&cx, at(2000)).unwrap();
         assert_eq!(set(&mut flush), (2_000_000, Some(5000)));
-        // The past is allowed.
+        // The past is allowed, and what it emits is no earlier than what was there when it was set.
+        alarm.set(&cx, at(-7)).unwrap();
+        assert_eq!(set(&mut alarm), (-7000, Some(5000)));
+        let cx = Place { skew: secs(20), ..Place::default() };
         alarm.set(&cx, at(-7)).unwrap();
         assert_eq!(set(&mut alarm), (-7000, Some(-7000)));
+        // Where nothing says what is held, only what the watermark has not passed may be emitted.
+        let cx = Place { watermark: Some(at(3)), in_silent_timer: true, ..Place::default() };
+        alarm.set(&cx, at(7)).unwrap();
+        assert_eq!(set(&mut alarm), (7000, Some(7000)));
+        alarm.set(&cx, at(2)).unwrap();
+        assert_eq!(set(&mut alarm), (2000, None));
     }
 
     #[test]

@@ -13,13 +13,14 @@ pub(crate) fn check_merges<F: WindowFn + ?Sized>(
     given: &[Window],
     merged: &[MergedWindow],
 ) -> Result<(), String> {
+    let there: BTreeSet<&Window> = given.iter().collect();
     let mut seen = BTreeSet::new();
     for MergedWindow { result, sources } in merged {
         if sources.len() < 2 {
             return Err(format!("{f:?} merges {sources:?} into {result}: two or more windows are merged"));
         }
         for source in sources {
-            if !given.contains(source) {
+            if !there.contains(source) {
                 return Err(format!("{f:?} merges {source}, which is none of {given:?}"));
             }
             if !seen.insert(source) {
@@ -36,7 +37,7 @@ pub(crate) fn check_merges<F: WindowFn + ?Sized>(
     }
     let mut results = BTreeSet::new();
     for MergedWindow { result, .. } in merged {
-        let is_left = given.contains(result) && !seen.contains(result);
+        let is_left = there.contains(result) && !seen.contains(result);
         if is_left || !results.insert(result) {
             return Err(format!(
                 "{f:?} merges into {result}, which is there already and is not merged with it: make one merge of all \

@@ -4,13 +4,17 @@ use super::{AssignContext, Window, WindowFn, WindowFnSpec, fixed::start_of};
 use crate::{Duration, Result, Timestamp};
 
 /// Windows `[k * period + offset, k * period + offset + size)`. With a period below the size they overlap; with a
-/// period above it there are gaps, and an element in a gap is in no window.
+/// period above it there are gaps, and an element in a gap is in no window. An element is in 100,000 windows at most, which
+/// is a build error otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlidingWindows {
     size: Duration,
     period: Duration,
     offset: Duration,
 }
+
+/// In how many windows an element may be: it is copied for each of them.
+const MOST_WINDOWS: i64 = 100_000;
 
 impl SlidingWindows {
     /// Windows of `size`, one starting every `period`.
@@ -49,6 +53,15 @@ impl WindowFn for SlidingWindows {
         if self.size <= Duration::ZERO || self.period <= Duration::ZERO {
             return Err(format!(
                 "sliding windows need a size and a period above zero, not {} every {}",
+                self.size, self.period
+            ));
+        }
+        let windows = (self.size.as_millis() - 1) / self.period.as_millis() + 1;
+        if windows > MOST_WINDOWS {
+            return Err(format!(
+                "with sliding windows of {} every {} each element would be in {windows} windows, and {MOST_WINDOWS} is the \
+                 most: take a longer period or a shorter size. For what is to be known of all time so far, use the global \
+                 window with a trigger that fires again and again",
                 self.size, self.period
             ));
         }
@@ -91,6 +104,20 @@ mod tests {
     #[test]
     fn b091_negative_timestamps_in_sliding_windows() {
         assert_eq!(starts(sliding(10, 5, 2), -1), [(-8, 2), (-3, 7)]);
+    }
+
+    #[test]
+    fn too_many_windows_are_refused() {
+        sliding(100_000, 1, 0).validate().unwrap();
+        sliding(500_000, 5, 0).validate().unwrap();
+        for f in [
+            sliding(100_001, 1, 0),
+            sliding(500_001, 5, 0),
+            SlidingWindows::of(Duration::MAX, Duration::from_secs(5)),
+        ] {
+            let error = f.validate().unwrap_err();
+            assert!(error.contains("100000 is the most") && error.contains("longer period"), "{error}");
+        }
     }
 
     #[test]

@@ -60,6 +60,17 @@ impl WindowingStrategy {
             && !self.needs_merging()
     }
 
+    /// Whether a window of a key may come out more than once: its trigger fires again and again, or late data may come.
+    pub fn may_have_several_panes(&self) -> bool {
+        match self.trigger.0 {
+            super::TriggerNode::Never => false,
+            _ if self.trigger.is_plain() => {
+                self.allowed_lateness > Duration::ZERO && !self.window_fn.is_global()
+            }
+            _ => true,
+        }
+    }
+
     /// How a collection is windowed that a grouping of this one makes.
     #[must_use]
     pub fn after_grouping(&self) -> WindowingStrategy {

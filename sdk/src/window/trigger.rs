@@ -63,7 +63,7 @@ impl Trigger {
     pub fn early(self, trigger: Trigger) -> Trigger {
         match self.0 {
             Node::AfterWatermark { late, .. } => {
-                Trigger(Node::AfterWatermark { early: Some(Box::new(trigger.0)), late })
+                made(Node::AfterWatermark { early: Some(Box::new(trigger.0)), late })
             }
             other => misplaced(other, trigger.0),
         }
@@ -75,13 +75,15 @@ impl Trigger {
     pub fn late(self, trigger: Trigger) -> Trigger {
         match self.0 {
             Node::AfterWatermark { early, .. } => {
-                Trigger(Node::AfterWatermark { early, late: Some(Box::new(trigger.0)) })
+                made(Node::AfterWatermark { early, late: Some(Box::new(trigger.0)) })
             }
             other => misplaced(other, trigger.0),
         }
     }
 
-    /// Once, when the pane has `n` elements or more.
+    /// Once, when the pane has `n` elements or more. What it has counted it keeps until it fires itself: as a part of
+    /// [`after_any`](Trigger::after_any) or [`or_finally`](Trigger::or_finally), of which another part fires first, it goes on
+    /// counting over the panes.
     pub fn after_count(n: u64) -> Trigger {
         Trigger(Node::AfterCount(n))
     }
@@ -126,28 +128,29 @@ impl Trigger {
 
     /// Each time `trigger` fires, for ever.
     pub fn repeatedly(trigger: Trigger) -> Trigger {
-        Trigger(Node::Repeatedly(Box::new(trigger.0)))
+        made(Node::Repeatedly(Box::new(trigger.0)))
     }
 
     /// Each of them in turn.
     pub fn after_each(triggers: impl IntoIterator<Item = Trigger>) -> Trigger {
-        Trigger(Node::AfterEach(triggers.into_iter().map(|t| t.0).collect()))
+        made(Node::AfterEach(triggers.into_iter().map(|t| t.0).collect()))
     }
 
     /// When all of them would have fired.
     pub fn after_all(triggers: impl IntoIterator<Item = Trigger>) -> Trigger {
-        Trigger(Node::AfterAll(triggers.into_iter().map(|t| t.0).collect()))
+        made(Node::AfterAll(triggers.into_iter().map(|t| t.0).collect()))
     }
 
     /// When the first of them fires.
     pub fn after_any(triggers: impl IntoIterator<Item = Trigger>) -> Trigger {
-        Trigger(Node::AfterAny(triggers.into_iter().map(|t| t.0).collect()))
+        made(Node::AfterAny(triggers.into_iter().map(|t| t.0).collect()))
     }
 
-    /// This one, until `last` fires: that firing is the last.
+    /// This one, until `last` fires: then that firing is the last, if `last` ends with it. One that goes on, such as a
+    /// repeated one, fires beside this one without an end.
     #[must_use]
     pub fn or_finally(self, last: Trigger) -> Trigger {
-        Trigger(Node::OrFinally(Box::new(self.0), Box::new(last.0)))
+        made(Node::OrFinally(Box::new(self.0), Box::new(last.0)))
     }
 
     /// Not before the window expires; what is there then comes out in its last pane.
@@ -170,6 +173,11 @@ impl Trigger {
         self.0.may_fire_early()
     }
 
+    /// Whether it goes on firing in a window without an end, whatever it has fired already.
+    pub(crate) fn goes_on_without_an_end(&self) -> bool {
+        self.0.goes_on_without_an_end()
+    }
+
     /// What a grouping behind one with this trigger uses: about one pane for each pane that comes.
     #[must_use]
     pub fn continuation(&self) -> Trigger {
@@ -183,12 +191,10 @@ impl Trigger {
 
     /// What is wrong with it, in words for a build error.
     pub(crate) fn validate(&self) -> Result<(), String> {
-        let mut parts = 0;
-        self.0.validate(&mut parts)?;
-        if parts > MOST_PARTS {
-            return Err(format!("the trigger {self} has {parts} parts; {MOST_PARTS} is the most"));
+        if self.0.parts() > MOST_PARTS {
+            return Err(format!("the trigger has more than {MOST_PARTS} parts, which is the most"));
         }
-        Ok(())
+        self.0.validate()
     }
 }
 
@@ -197,10 +203,29 @@ const MOST_PARTS: usize = 64;
 
 /// An option on a trigger that has no such option: a node that `validate` refuses.
 fn misplaced(on: Node, option: Node) -> Trigger {
-    Trigger(Node::AfterEach(vec![on, Node::AfterEach(Vec::new()), option]))
+    made(Node::AfterEach(vec![on, Node::AfterEach(Vec::new()), option]))
+}
+
+/// A trigger made of others. Instead of one with too many parts there is one that has as many too many and is not deep:
+/// copying, printing and dropping a trigger take stack for each level.
+fn made(node: Node) -> Trigger {
+    if node.parts() > MOST_PARTS {
+        return Trigger(Node::AfterAll(vec![Node::Default; MOST_PARTS]));
+    }
+    Trigger(node)
 }
 
 impl Node {
+    /// How many parts it has, itself included.
+    fn parts(&self) -> usize {
+        let own = match self {
+            // One more for whether the window's end has come.
+            Node::AfterWatermark { .. } => 2,
+            _ => 1,
+        };
+        own + self.children().into_iter().map(Node::parts).sum::<usize>()
+    }
+
     pub(crate) fn children(&self) -> Vec<&Node> {
         match self {
             Node::AfterWatermark { early, late } => early.iter().chain(late).map(|child| &**child).collect(),
@@ -242,6 +267,19 @@ impl Node {
         }
     }
 
+    fn goes_on_without_an_end(&self) -> bool {
+        match self {
+            // It waits at each in turn.
+            Node::AfterEach(children) => children.iter().all(Node::goes_on_without_an_end),
+            Node::AfterAll(children) => children.iter().all(Node::goes_on_without_an_end),
+            Node::AfterAny(children) => children.iter().any(Node::goes_on_without_an_end),
+            Node::Repeatedly(child) => child.goes_on_without_an_end(),
+            Node::AfterWatermark { early, .. } => early.as_ref().is_some_and(|e| e.goes_on_without_an_end()),
+            Node::OrFinally(main, last) => main.goes_on_without_an_end() || last.goes_on_without_an_end(),
+            other => other.may_fire_early(),
+        }
+    }
+
     /// Whether the window's end means something to it.
     pub(crate) fn watches_watermark(&self) -> bool {
         matches!(self, Node::Default | Node::AfterWatermark { .. })
@@ -277,12 +315,7 @@ impl Node {
         }
     }
 
-    fn validate(&self, parts: &mut usize) -> Result<(), String> {
-        *parts += match self {
-            // One more for whether the window's end has come.
-            Node::AfterWatermark { .. } => 2,
-            _ => 1,
-        };
+    fn validate(&self) -> Result<(), String> {
         match self {
             Node::AfterCount(0) => {
                 return Err("after_count(0) would fire for nothing; the least is after_count(1)".into());
@@ -307,7 +340,7 @@ impl Node {
             }
             _ => {}
         }
-        self.children().into_iter().try_for_each(|c| c.validate(parts))
+        self.children().into_iter().try_for_each(Node::validate)
     }
 }
 
@@ -380,6 +413,22 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_for_an_end_that_never_comes() {
+        let count = || Trigger::after_count(1);
+        for (trigger, goes_on) in [
+            (Trigger::repeatedly(Trigger::after_each([count(), Trigger::never()])), false),
+            (Trigger::after_each([count(), watermark()]), false),
+            (Trigger::after_each([count(), Trigger::repeatedly(count())]), true),
+            (Trigger::repeatedly(Trigger::after_any([Trigger::never(), count()])), true),
+            (watermark().early(Trigger::after_each([count(), Trigger::never()])), false),
+            (watermark().early(count()), true),
+            (Trigger::default(), false),
+        ] {
+            assert_eq!(trigger.goes_on_without_an_end(), goes_on, "{trigger}");
+        }
+    }
+
+    #[test]
     fn continuations() {
         let d = Trigger::after_processing_time().delay(Duration::from_secs(3));
         let t = watermark().early(d).late(Trigger::after_count(5));
@@ -404,6 +453,22 @@ mod tests {
         assert!(Trigger::after_all([]).validate().is_err());
         assert!(Trigger::after_processing_time().align_to(Duration::ZERO).validate().is_err());
         assert!(Trigger::repeatedly(watermark().early(Trigger::after_count(1))).validate().is_ok());
-        assert!(Trigger::after_all(vec![Trigger::always(); 64]).validate().is_err());
+        assert!(Trigger::after_all(vec![Trigger::always(); 63]).validate().is_ok());
+        for parts in [64, 1000] {
+            let error = Trigger::after_all(vec![Trigger::always(); parts]).validate().unwrap_err();
+            assert!(error.contains("64 parts"), "{error}");
+        }
+        // As deep as it is it needs no stack.
+        let nests: [fn(Trigger) -> Trigger; 5] = [
+            Trigger::repeatedly,
+            |t| Trigger::always().or_finally(t),
+            |t| Trigger::after_any([t]),
+            |t| watermark().early(t),
+            |t| t.early(Trigger::never()),
+        ];
+        for nest in nests {
+            let deep = (0..100_000).fold(Trigger::always(), |t, _| nest(t));
+            assert!(deep.clone().validate().is_err());
+        }
     }
 }

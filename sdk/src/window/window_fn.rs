@@ -71,7 +71,7 @@ pub trait WindowFn: fmt::Debug + Send + Sync + 'static {
 
     /// The timestamp that a result made of an element at `ts` in `window` may have, for
     /// [`TimestampCombiner::EarliestTransformed`](super::TimestampCombiner::EarliestTransformed): by default `ts` itself.
-    /// It must not lie before `ts`. Source: Beam's `WindowFn.getOutputTime`.
+    /// It must lie neither before `ts` nor after the window's end. Source: Beam's `WindowFn.getOutputTime`.
     fn output_time(&self, ts: Timestamp, _window: &Window) -> Timestamp {
         ts
     }
@@ -125,6 +125,22 @@ pub(crate) fn check_assigned<F: WindowFn + ?Sized>(
         )),
         None => Ok(()),
     }
+}
+
+/// What is wrong with the timestamp `time` that a function gives to what is made of an element at `ts`.
+pub(crate) fn check_output_time<F: WindowFn + ?Sized>(
+    f: &F,
+    window: &Window,
+    ts: Timestamp,
+    time: Timestamp,
+) -> std::result::Result<(), String> {
+    if time >= ts && time <= ts.max(window.max_timestamp()) {
+        return Ok(());
+    }
+    Err(format!(
+        "{f:?} gives {time} as the output time of an element at {ts} in {window}: it lies neither before the element nor \
+         after the window's last timestamp"
+    ))
 }
 
 /// Identity of a window function: its name and its parameters.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// 128 bits that stand for the bytes of a key. That two keys out of 10^12 share them has a chance of less than 10^-14.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(super) struct Fingerprint(u64, u64);
+pub(crate) struct Fingerprint(u64, u64);
 
 const C1: u64 = 0x87c3_7b91_1142_53d5;
 const C2: u64 = 0x4cf5_ad43_2745_937f;
@@ -12,7 +12,7 @@ const C2: u64 = 0x4cf5_ad43_2745_937f;
 impl Fingerprint {
     /// MurmurHash3 for 64-bit machines with 128 bits, seed 0: the same on all machines and in all versions, since it is
     /// kept in restrictions. Source: <https://github.com/aappleby/smhasher>, which put it in the public domain.
-    pub(super) fn of(bytes: &[u8]) -> Fingerprint {
+    pub(crate) fn of(bytes: &[u8]) -> Fingerprint {
         let (mut h1, mut h2) = (0_u64, 0_u64);
         let (blocks, tail) = bytes.as_chunks::<16>();
         for block in blocks {
@@ -43,6 +43,11 @@ impl Fingerprint {
         h1 = h1.wrapping_add(h2);
         h2 = h2.wrapping_add(h1);
         Fingerprint(h1, h2)
+    }
+
+    /// Half of the bits.
+    pub(crate) fn half(self) -> u64 {
+        self.0
     }
 }
 

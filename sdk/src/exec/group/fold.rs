@@ -14,6 +14,9 @@ pub(crate) trait Fold: Clone + Send + 'static {
     fn merge(&self, acc: &mut Self::Acc, other: Self::Acc);
     fn extract(&self, acc: Self::Acc) -> Self::Output;
 
+    /// A pane came out of what is kept for the next one too.
+    fn fired(&self, _acc: &mut Self::Acc) {}
+
     /// How many elements an input stands for.
     #[inline]
     fn weight(&self, _input: &Self::Input) -> u64 {

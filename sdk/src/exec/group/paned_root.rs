@@ -1,6 +1,6 @@
 //! The start of a stage behind a grouping by key groups: windows that merge, fire more than once, or wait for late data.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use super::{
     Fold,
@@ -17,7 +17,7 @@ use crate::{
     metrics::{DROPPED_DUE_TO_CLOSED_WINDOW, DROPPED_DUE_TO_LATENESS, LATE_DATA_OUTPUT},
     window::{
         AccumulationMode, ClosingBehavior, MergedWindow, OnTimeBehavior, PaneInfo, PaneTiming,
-        TimestampCombiner, Window, WindowingStrategy,
+        TimestampCombiner, Window, WindowingStrategy, check_output_time,
     },
 };
 
@@ -93,8 +93,8 @@ impl<K: Key, F: Fold> PanedRoot<K, F> {
                     down.cx().phase(Phase::AddInput);
                     continue;
                 }
-                let panes = &mut state.touch(&key, atomic).panes;
-                self.add_one(panes, value, window, row.time(), marks, dropped);
+                let pane = state.touch(&key, atomic).open(window);
+                self.add_one(pane, value, row.time(), marks, dropped)?;
             }
         }
         Ok(())
@@ -102,32 +102,28 @@ impl<K: Key, F: Fold> PanedRoot<K, F> {
 
     fn add_one(
         &self,
-        panes: &mut Vec<Pane<F::Acc>>,
+        pane: &mut Pane<F::Acc>,
         value: F::Input,
-        window: &Window,
-        time: Timestamp,
+        timestamp: Timestamp,
         marks: &Marks,
         dropped: &mut Dropped,
-    ) {
-        let combiner = self.strategy.timestamp_combiner;
-        let time = combiner.assign(&*self.strategy.window_fn, window, time);
+    ) -> KernelResult {
+        let (combiner, window_fn) = (self.strategy.timestamp_combiner, &*self.strategy.window_fn);
+        let time = combiner.assign(window_fn, &pane.window, timestamp);
+        if combiner == TimestampCombiner::EarliestTransformed {
+            check_output_time(window_fn, &pane.window, timestamp, time)
+                .map_err(|what| PipelineError::contract(self.step.clone(), Phase::Window, what))?;
+        }
         let weight = self.fold.weight(&value);
-        let at = match panes.iter().position(|p| p.window == *window) {
-            Some(at) => at,
-            None => {
-                panes.push(Pane::new(window.clone()));
-                panes.len() - 1
-            }
-        };
-        let pane = &mut panes[at];
         if pane.closed {
             dropped.closed += weight as i64;
-            return;
+            return Ok(());
         }
         self.fold.add(pane.acc.get_or_insert_with(|| self.fold.create()), value);
         pane.fresh += weight;
         pane.arrived += weight;
         pane.note_time(time, combiner, marks);
+        Ok(())
     }
 
     /// Merges the windows of one key as the window function says.
@@ -137,11 +133,20 @@ impl<K: Key, F: Fold> PanedRoot<K, F> {
         }
         panes.sort_by(|a, b| a.window.cmp(&b.window));
         let windows: Vec<Window> = panes.iter().map(|p| p.window.clone()).collect();
-        for MergedWindow { result, sources } in merges(&self.step, &*self.strategy.window_fn, &windows)? {
-            let (parts, rest): (Vec<_>, Vec<_>) =
-                std::mem::take(panes).into_iter().partition(|p| sources.contains(&p.window));
-            *panes = rest;
-            panes.push(self.merged(result, parts, marks, dropped));
+        let merges = merges(&self.step, &*self.strategy.window_fn, &windows)?;
+        let mut becomes: HashMap<&Window, usize> = HashMap::new();
+        for (n, merge) in merges.iter().enumerate() {
+            becomes.extend(merge.sources.iter().map(|source| (source, n)));
+        }
+        let mut parts: Vec<Vec<Pane<F::Acc>>> = merges.iter().map(|_| Vec::new()).collect();
+        for pane in std::mem::take(panes) {
+            match becomes.get(&pane.window) {
+                Some(n) => parts[*n].push(pane),
+                None => panes.push(pane),
+            }
+        }
+        for (MergedWindow { result, .. }, parts) in merges.iter().zip(parts) {
+            panes.push(self.merged(result.clone(), parts, marks, dropped));
         }
         Ok(())
     }
@@ -259,6 +264,9 @@ impl<K: Key, F: Fold> PanedRoot<K, F> {
         }
         let keep = self.strategy.accumulation == AccumulationMode::Accumulating && !is_last;
         let acc = if keep { pane.acc.clone() } else { pane.acc.take() };
+        if let Some(kept) = &mut pane.acc {
+            self.fold.fired(kept);
+        }
         let value = self.fold.extract(acc.unwrap_or_else(|| self.fold.create()));
         let time = pane.time.take().unwrap_or_else(|| pane.window.result_timestamp());
         pane.fresh = 0;
@@ -308,10 +316,10 @@ impl<K: Key, F: Fold> PanedRoot<K, F> {
             let Some(keyed) = state.keys.get_mut(&key) else { continue };
             if self.strategy.needs_merging() {
                 cx.phase(Phase::MergeAccumulators);
-                self.merge(&mut keyed.panes, &marks, &mut dropped)?;
+                self.merge(keyed.change(), &marks, &mut dropped)?;
             }
             cx.phase(Phase::ExtractOutput);
-            self.fire(&key, &mut keyed.panes, &marks, down)?;
+            self.fire(&key, keyed.change(), &marks, down)?;
             state.put_down(&key, &self.strategy, &self.machine, marks.input, marks.now);
         }
         for (n, name) in [

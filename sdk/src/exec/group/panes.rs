@@ -26,8 +26,41 @@ use crate::{
 #[derive(Clone)]
 pub(super) struct KeyPanes<A> {
     pub(super) panes: Vec<Pane<A>>,
+    // Where the windows are, when they are many, as long as none is taken out.
+    places: HashMap<Window, usize, FixedState>,
     // The bundle that is at work on it.
     bundle: u64,
+}
+
+impl<A> KeyPanes<A> {
+    /// The pane of `window`, made if it is not there.
+    pub(super) fn open(&mut self, window: &Window) -> &mut Pane<A> {
+        /// To look at a few costs less than to hash.
+        const FEW: usize = 16;
+        let KeyPanes { panes, places, .. } = self;
+        let place = if panes.len() <= FEW {
+            panes.iter().position(|p| p.window == *window)
+        } else {
+            if places.is_empty() {
+                places.extend(panes.iter().enumerate().map(|(i, p)| (p.window.clone(), i)));
+            }
+            places.get(window).copied()
+        };
+        let place = place.unwrap_or_else(|| {
+            if !places.is_empty() {
+                places.insert(window.clone(), panes.len());
+            }
+            panes.push(Pane::new(window.clone()));
+            panes.len() - 1
+        });
+        &mut panes[place]
+    }
+
+    /// The panes, of which some may be taken out.
+    pub(super) fn change(&mut self) -> &mut Vec<Pane<A>> {
+        self.places.clear();
+        &mut self.panes
+    }
 }
 
 /// The windows of every key of a key group.
@@ -72,7 +105,7 @@ impl<K: Key, F: Fold> Panes<K, F> {
             for _ in 0..len {
                 panes.push(take(input)?);
             }
-            all.put_back(key, KeyPanes { panes, bundle: 0 });
+            all.put_back(key, KeyPanes { panes, places: HashMap::default(), bundle: 0 });
         }
         Ok(all)
     }
@@ -98,7 +131,7 @@ impl<K: Key, F: Fold> Panes<K, F> {
     pub(super) fn open(&mut self, key: K, strategy: &WindowingStrategy, machine: &TriggerMachine) {
         let mut pane = Pane::new(Window::Global);
         pane.trigger = Some(machine.start());
-        let panes = KeyPanes { panes: vec![pane], bundle: 0 };
+        let panes = KeyPanes { panes: vec![pane], places: HashMap::default(), bundle: 0 };
         self.keys.insert(key.clone(), panes);
         self.put_down(&key, strategy, machine, Timestamp::MIN, Timestamp::MIN);
     }
@@ -118,7 +151,11 @@ impl<K: Key, F: Fold> Panes<K, F> {
             }
         }
         let Panes { keys, holds, .. } = self;
-        let panes = keys.entry(key.clone()).or_insert_with(|| KeyPanes { panes: Vec::new(), bundle });
+        let panes = keys.entry(key.clone()).or_insert_with(|| KeyPanes {
+            panes: Vec::new(),
+            places: HashMap::default(),
+            bundle,
+        });
         if known != Some(bundle) {
             // While the bundle runs the engine goes by the last report; what holds afterwards is counted at its end.
             panes.panes.iter_mut().filter_map(|p| p.held.take()).for_each(|at| holds.remove(at));

@@ -18,11 +18,9 @@ use crate::{
     window::PaneInfo,
 };
 
-/// How often the timers of a key may fire without time going on: more is a loop without an end.
+/// How often the timers of a key may fire without time going on, or when its window has ended: more is a loop without an
+/// end.
 const MOST_FIRINGS: u32 = 1_000_000;
-
-/// How many processing-time timers of a key and window fire that were set when the window had ended already.
-const MOST_REMAINING: usize = 1_000;
 
 /// A bundle at work.
 pub(super) struct Bundle<'b, D: KeyedDoFn> {
@@ -102,7 +100,7 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
                 return Err(PipelineError::cancelled());
             }
             let event = self.next_event_timer();
-            let turn = self.store.next_turn().filter(|turn| *turn < self.watermark);
+            let turn = self.store.next_turn().filter(|(due, _)| *due < self.watermark);
             if turn.is_some_and(|turn| event.is_none_or(|event| turn <= event)) {
                 self.waiting_element(down)?;
             } else if event.is_some() {
@@ -111,7 +109,7 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
                 .store
                 .timers
                 .next(TimeDomain::Processing)
-                .is_some_and(|at| at <= self.rules.now.get())
+                .is_some_and(|(at, _)| at <= self.rules.now.get())
             {
                 self.fire_first(TimeDomain::Processing, down)?;
             } else {
@@ -120,8 +118,8 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
         }
     }
 
-    fn next_event_timer(&self) -> Option<Timestamp> {
-        self.store.timers.next(TimeDomain::Event).filter(|at| *at < self.watermark)
+    fn next_event_timer(&self) -> Option<(Timestamp, Timestamp)> {
+        self.store.timers.next(TimeDomain::Event).filter(|(due, _)| *due < self.watermark)
     }
 
     fn waiting_element(&mut self, down: &mut Downstream<'_>) -> KernelResult {
@@ -205,20 +203,23 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
         if slot.fired.idle <= MOST_FIRINGS {
             return Ok(());
         }
-        let name = D::State::name_timer(owner.number, &owner.tag);
         let why = if self.watermark < Timestamp::MAX {
             "at times that are over"
         } else {
             "when the input was over, and with it all time"
         };
+        Err(self.endless(owner, entry.fire, why))
+    }
+
+    fn endless(&self, owner: &Owner, at: Timestamp, why: &str) -> PipelineError {
+        let window = self.store.slots.get(owner.slot).map(|slot| slot.window.to_string()).unwrap_or_default();
+        let name = D::State::name_timer(owner.number, &owner.tag);
         let what = format!(
-            "the timers of one key in {} fired {MOST_FIRINGS} times {why}, the last one at {} (`{}`): they set each other \
-             without an end. Stop setting them, for instance after a number of times, or set them to later times",
-            slot.window,
-            entry.fire,
+            "the timers of one key in {window} fired {MOST_FIRINGS} times {why}, the last one at {at} (`{}`): they set each \
+             other without an end. Set them only while there is something left to do",
             name.map_or_else(String::new, |name| format!("{name:?}")),
         );
-        Err(PipelineError::contract(self.root.step.clone(), Phase::Timer, what))
+        PipelineError::contract(self.root.step.clone(), Phase::Timer, what)
     }
 
     /// Ends windows that have expired.
@@ -238,7 +239,7 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
     ///
     /// Nobody waits for the clock any more: it is as if it moved on to each of them. What then sets itself again would go
     /// on in a window that is gone, so each fires once; only where a window ends with the input, and with it all time,
-    /// they go on, up to a number of them. That is asked of the window and not of the watermark: whether the input is over
+    /// they go on until none is set. That is asked of the window and not of the watermark: whether the input is over
     /// already when a window ends is a matter of how bundles fall.
     fn last_timers(&mut self, n: usize, down: &mut Downstream<'_>) -> KernelResult {
         let now = self.rules.now.get();
@@ -255,11 +256,10 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
             .get(n)
             .is_some_and(|slot| slot.window.expiry(lateness) >= Timestamp::GLOBAL_WINDOW_MAX);
         let mut fired = HashSet::new();
-        let mut left: Option<usize> = None;
+        // What was set before the end fires in any case.
+        let mut left = self.store.pending(n).len() + MOST_FIRINGS as usize;
         loop {
             let mut pending = self.store.pending(n);
-            // What was set before the end fires in any case.
-            let left = left.get_or_insert(pending.len() + MOST_REMAINING);
             pending.retain(|(_, owner)| !fired.contains(owner));
             if pending.is_empty() {
                 return Ok(());
@@ -268,11 +268,10 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
                 if down.cx().control.is_cancelled() {
                     return Err(PipelineError::cancelled());
                 }
-                if *left == 0 {
-                    self.warn_of_remaining(n, at, &owner);
-                    return Ok(());
+                if left == 0 {
+                    return Err(self.endless(&owner, at, "after it had ended"));
                 }
-                *left -= 1;
+                left -= 1;
                 // Never back, when one was set to a time that is over.
                 self.rules.now.set(at.max(self.rules.now.get()));
                 let changed = self.fire_with_what_it_sets(&owner, down)?;
@@ -297,17 +296,6 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
             changed = true;
         }
         Ok(changed)
-    }
-
-    fn warn_of_remaining(&self, n: usize, at: Timestamp, owner: &Owner) {
-        let name = D::State::name_timer(owner.number, &owner.tag);
-        let window = self.store.slots.get(n).map(|slot| slot.window.to_string()).unwrap_or_default();
-        tracing::warn!(
-            transform = self.root.step.path(),
-            "{window} has ended, and processing-time timers of one key in it set each other still, after \
-             {MOST_REMAINING} firings: the rest is dropped, the next one being {name:?} at {at}. Do not set them again \
-             when there is nothing left to do"
-        );
     }
 
     fn window_expiration(&mut self, n: usize, down: &mut Downstream<'_>) -> KernelResult {

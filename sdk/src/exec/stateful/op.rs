@@ -42,7 +42,11 @@ impl<D: KeyedDoFn> StatefulOp<D> {
     }
 
     pub(crate) fn store(&self) -> StoreOf<D> {
-        KeyStore::new(Keeping { lateness: self.lateness, expiration: D::ON_WINDOW_EXPIRATION })
+        KeyStore::new(Keeping {
+            lateness: self.lateness,
+            expiration: D::ON_WINDOW_EXPIRATION,
+            sorted: self.time_sorted,
+        })
     }
 }
 

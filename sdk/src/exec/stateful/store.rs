@@ -25,6 +25,19 @@ pub(crate) struct Keeping {
     pub(crate) lateness: Duration,
     /// Whether windows are told of their expiry, which holds the output watermark until then.
     pub(crate) expiration: bool,
+    /// Whether elements come in the order of time, and timers between them.
+    pub(crate) sorted: bool,
+}
+
+impl Keeping {
+    /// The time that must have come for a timer.
+    fn due(&self, time: TimeDomain, entry: TimerEntry, window: &Window) -> Timestamp {
+        if self.sorted && time == TimeDomain::Event {
+            Turn::of(entry.fire, window, self.lateness, entry.order).due
+        } else {
+            entry.fire
+        }
+    }
 }
 
 /// The state of all keys and windows of a key group, with its timers.
@@ -119,18 +132,19 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
 
     /// Brings the index up to date with the timers of a slot, and says whether any has changed.
     pub(super) fn sync(&mut self, n: usize) -> bool {
-        let KeyStore { slots, timers, holds, .. } = self;
+        let KeyStore { keeping, slots, timers, holds, .. } = self;
         let mut changed = false;
-        if let Some(slot) = slots.get_mut(n) {
-            slot.state.for_each_timer(&mut |number, cell| {
+        if let Some(Slot { state, window, .. }) = slots.get_mut(n) {
+            state.for_each_timer(&mut |number, cell| {
                 let time = cell.time_domain();
                 cell.changes(&mut |tag, was, is| {
                     changed = true;
                     if let Some(entry) = was {
-                        timers.remove(time, entry, holds);
+                        timers.remove(time, keeping.due(time, entry, window), entry, holds);
                     }
                     if let Some(entry) = is {
-                        timers.add(time, entry, Owner { slot: n, number, tag: tag.into() }, holds);
+                        let due = keeping.due(time, entry, window);
+                        timers.add(time, due, entry, Owner { slot: n, number, tag: tag.into() }, holds);
                     }
                 });
             });
@@ -141,10 +155,11 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
     /// Takes a timer that fires now.
     pub(super) fn fire(&mut self, owner: &Owner) -> Option<(TimeDomain, TimerEntry)> {
         self.touch(owner.slot);
-        let KeyStore { slots, timers, holds, .. } = self;
-        let cell = slots.get_mut(owner.slot)?.state.timer(owner.number)?;
+        let KeyStore { keeping, slots, timers, holds, .. } = self;
+        let Slot { state, window, .. } = slots.get_mut(owner.slot)?;
+        let cell = state.timer(owner.number)?;
         let (time, entry) = (cell.time_domain(), cell.fire(&owner.tag)?);
-        timers.remove(time, entry, holds);
+        timers.remove(time, keeping.due(time, entry, window), entry, holds);
         Some((time, entry))
     }
 
@@ -160,9 +175,9 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
         }
     }
 
-    /// The watermark that must be passed for the next element that waits.
-    pub(super) fn next_turn(&self) -> Option<Timestamp> {
-        self.queue.keys().next().map(|turn| turn.due)
+    /// The watermark that must be passed for the next element that waits, and its timestamp.
+    pub(super) fn next_turn(&self) -> Option<(Timestamp, Timestamp)> {
+        self.queue.keys().next().map(|turn| (turn.due, turn.timestamp))
     }
 
     /// Takes the next element that waits, with its timestamp.
@@ -205,10 +220,13 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
     pub(super) fn remove(&mut self, n: usize) {
         self.touch(n);
         let Some(mut slot) = self.slots.remove(n) else { return };
-        let KeyStore { timers, holds, .. } = self;
-        slot.state.for_each_timer(&mut |_, cell| {
+        let KeyStore { keeping, timers, holds, .. } = self;
+        let Slot { state, window, .. } = &mut slot;
+        state.for_each_timer(&mut |_, cell| {
             let time = cell.time_domain();
-            cell.entries(&mut |_, entry| timers.remove(time, entry, holds));
+            cell.entries(&mut |_, entry| {
+                timers.remove(time, keeping.due(time, entry, window), entry, holds);
+            });
         });
         let key = (slot.window.expiry(self.keeping.lateness), slot.window.clone());
         if let Some(list) = self.windows.get_mut(&key) {
@@ -255,13 +273,14 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
         self.windows.clear();
         self.holds.clear();
         let mut windows = Vec::with_capacity(self.slots.len());
-        let KeyStore { slots, timers, holds, queue, .. } = self;
-        for (n, slot) in slots.iter_mut() {
-            windows.push((n, slot.window.clone()));
-            slot.state.for_each_timer(&mut |number, cell| {
+        let KeyStore { keeping, slots, timers, holds, queue, .. } = self;
+        for (n, Slot { state, window, .. }) in slots.iter_mut() {
+            windows.push((n, window.clone()));
+            state.for_each_timer(&mut |number, cell| {
                 let time = cell.time_domain();
                 cell.entries(&mut |tag, entry| {
-                    timers.add(time, entry, Owner { slot: n, number, tag: tag.into() }, holds);
+                    let due = keeping.due(time, entry, window);
+                    timers.add(time, due, entry, Owner { slot: n, number, tag: tag.into() }, holds);
                 });
             });
         }
@@ -278,12 +297,18 @@ impl<K: Key, V: Element, S: KeyedState> GroupState for KeyStore<K, V, S> {
     }
 
     fn report(&self) -> KeyedReport {
-        let event = self.timers.next(TimeDomain::Event);
+        let first = |turn: Option<(Timestamp, Timestamp)>| turn.map(|(due, _)| due);
+        let event = first(self.timers.next(TimeDomain::Event));
         let expiry = self.windows.keys().next().map(|(expiry, _)| *expiry);
         KeyedReport {
             hold: self.holds.first(),
-            due: event.into_iter().chain(expiry).chain(self.next_turn()).min().unwrap_or(Timestamp::MAX),
-            due_clock: self.timers.next(TimeDomain::Processing).unwrap_or(Timestamp::MAX),
+            due: event
+                .into_iter()
+                .chain(expiry)
+                .chain(first(self.next_turn()))
+                .min()
+                .unwrap_or(Timestamp::MAX),
+            due_clock: first(self.timers.next(TimeDomain::Processing)).unwrap_or(Timestamp::MAX),
             sides: expiry.unwrap_or(Timestamp::MAX),
             ..KeyedReport::IDLE
         }

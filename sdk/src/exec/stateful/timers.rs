@@ -19,8 +19,9 @@ pub(super) struct Owner {
     pub(super) tag: Box<str>,
 }
 
-/// A time, and a number for the order of what has the same one.
-type Turn = (Timestamp, u64);
+/// When a timer fires, and before which others: when it is due, its time, and a number for the order of what has the same
+/// one. It is due at its time; where elements wait until nothing earlier can come, timers wait with them.
+type Turn = (Timestamp, Timestamp, u64);
 
 /// An index of the timers that are set.
 #[derive(Debug, Default)]
@@ -37,28 +38,35 @@ impl Timers {
         }
     }
 
-    pub(super) fn add(&mut self, time: TimeDomain, entry: TimerEntry, owner: Owner, holds: &mut Holds) {
-        self.of(time).insert((entry.fire, entry.order), owner);
+    pub(super) fn add(
+        &mut self,
+        time: TimeDomain,
+        due: Timestamp,
+        entry: TimerEntry,
+        owner: Owner,
+        holds: &mut Holds,
+    ) {
+        self.of(time).insert((due, entry.fire, entry.order), owner);
         if let Some(output) = entry.output {
             holds.add(output);
         }
     }
 
-    pub(super) fn remove(&mut self, time: TimeDomain, entry: TimerEntry, holds: &mut Holds) {
-        if self.of(time).remove(&(entry.fire, entry.order)).is_some()
+    pub(super) fn remove(&mut self, time: TimeDomain, due: Timestamp, entry: TimerEntry, holds: &mut Holds) {
+        if self.of(time).remove(&(due, entry.fire, entry.order)).is_some()
             && let Some(output) = entry.output
         {
             holds.remove(output);
         }
     }
 
-    /// When the next timer fires.
-    pub(super) fn next(&self, time: TimeDomain) -> Option<Timestamp> {
+    /// When the next timer is due, and its time.
+    pub(super) fn next(&self, time: TimeDomain) -> Option<(Timestamp, Timestamp)> {
         let timers = match time {
             TimeDomain::Event => &self.event,
             TimeDomain::Processing => &self.processing,
         };
-        timers.keys().next().map(|(fire, _)| *fire)
+        timers.keys().next().map(|(due, fire, _)| (*due, *fire))
     }
 
     /// Whose turn it is next.
@@ -72,8 +80,8 @@ impl Timers {
 
     /// The slots with timers that fire at a watermark and a processing time.
     pub(super) fn due(&self, watermark: Timestamp, now: Timestamp) -> impl Iterator<Item = usize> {
-        let event = self.event.iter().take_while(move |((fire, _), _)| *fire < watermark);
-        let processing = self.processing.iter().take_while(move |((fire, _), _)| *fire <= now);
+        let event = self.event.iter().take_while(move |((due, ..), _)| *due < watermark);
+        let processing = self.processing.iter().take_while(move |((due, ..), _)| *due <= now);
         event.chain(processing).map(|(_, owner)| owner.slot)
     }
 
