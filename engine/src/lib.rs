@@ -21,6 +21,7 @@ mod config;
 mod engine;
 mod issue;
 mod key_groups;
+mod leftovers;
 mod live;
 mod metrics;
 mod plan;
@@ -39,6 +40,7 @@ pub use checkpoint::{
 };
 pub use config::EngineConfig;
 pub use engine::{Engine, Next};
+pub use leftovers::Leftovers;
 pub use metrics::RunMetrics;
 pub use plan::{Plan, StageId};
 pub use split::SplitCandidate;

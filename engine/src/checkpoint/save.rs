@@ -40,6 +40,7 @@ pub(super) struct ItemHeader {
     pub(super) time: Timestamp,
     pub(super) hold: Timestamp,
     pub(super) idle: bool,
+    pub(super) begun: bool,
     pub(super) attempts: u32,
 }
 
@@ -62,8 +63,8 @@ impl Items<'_> {
     }
 
     fn add_item(&mut self, place: Place, item: &mut Item) -> Result {
-        let Item { time, hold, idle, attempts, .. } = *item;
-        self.add(ItemHeader { place, time, hold, idle, attempts }, &mut *item.batch)
+        let Item { time, hold, idle, begun, attempts, .. } = *item;
+        self.add(ItemHeader { place, time, hold, idle, begun, attempts }, &mut *item.batch)
     }
 }
 
@@ -105,7 +106,7 @@ impl Engine {
         };
         self.cutting.graph = Some(graph.clone());
         let stages = self.plan.stages.iter().zip(&self.stages).map(|(stage, state)| StageHeader {
-            path: stage.step.path().to_owned(),
+            name: stage.name.clone(),
             element: stage.element.to_owned(),
             input: state.progress.input(),
             output: state.progress.output(),
@@ -131,7 +132,7 @@ impl Engine {
         let mut add = |stage: &str, part: SegmentPart, bytes: Vec<u8>| {
             segments.push(Segment { name: SegmentName { stage: stage.into(), part }, bytes });
         };
-        let path = stage.step.path();
+        let path = &*stage.name;
         let items = self.items_of(id)?;
         if !items.is_empty() {
             add(path, SegmentPart::Items, items);
@@ -145,7 +146,7 @@ impl Engine {
             for shard in shards.iter().filter(|shard| !shard.is_empty()) {
                 let mut bytes = Vec::new();
                 shard.save(&mut bytes)?;
-                add(plan.stages[feed.to.0].step.path(), SegmentPart::Shard, bytes);
+                add(&plan.stages[feed.to.0].name, SegmentPart::Shard, bytes);
             }
         }
         if let Some((factory, _)) = stage.view.as_ref().filter(|_| !state.values.is_empty()) {
@@ -177,14 +178,17 @@ impl Engine {
         let plan = self.plan.clone();
         let mut items = Items { codec: &*plan.stages[id.0].codec, bytes: Vec::new() };
         for bundle in self.in_flight.values_mut().filter(|b| b.stage == id) {
-            let (attempts, hold) = (bundle.attempts, bundle.hold);
+            let (attempts, hold, begun) = (bundle.attempts, bundle.hold, !bundle.fresh);
             let source = matches!(plan.stages[id.0].root, crate::plan::Root::Splittable);
+            let least = bundle.least();
             match &mut bundle.backup {
                 Some(BundleInput::Batches(batches)) => {
                     for batch in batches {
-                        let time = held_at(batch.min_timestamp());
-                        let hold = if source { hold } else { time };
-                        let header = ItemHeader { place: Place::Queue, time, hold, idle: false, attempts };
+                        // Behind a transform that assigns a watermark they hold it where it was before them.
+                        let time = held_at(batch.min_timestamp()).min(least);
+                        let hold = if source { hold } else { time.min(hold) };
+                        let place = Place::Queue;
+                        let header = ItemHeader { place, time, hold, idle: false, begun, attempts };
                         items.add(header, &mut **batch)?;
                     }
                 }
@@ -192,7 +196,7 @@ impl Engine {
                     let place = bundle.key_group.map_or(Place::Queue, |n| Place::KeyGroup(n as u32));
                     for (batch, Held { time, hold, idle }) in batches.iter_mut().zip(&bundle.batches) {
                         let (time, hold, idle) = (*time, *hold, *idle);
-                        items.add(ItemHeader { place, time, hold, idle, attempts }, &mut **batch)?;
+                        items.add(ItemHeader { place, time, hold, idle, begun, attempts }, &mut **batch)?;
                     }
                 }
                 Some(BundleInput::Window { .. }) | None => {}
