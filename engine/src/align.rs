@@ -5,13 +5,15 @@
 //! counts by that, and all sources that it comes from wait. The one that has the least watermark is never ahead, so
 //! somebody can always go on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use purlin_sdk::{Duration, Timestamp};
 
 use crate::{
-    Engine, Plan, StageId,
+    BundleId, Engine, Plan, StageId,
+    engine::InFlight,
     plan::{Root, Stage},
+    state::StageState,
 };
 
 /// The groups of a pipeline.
@@ -87,6 +89,24 @@ fn sources_of(plan: &Plan, stage: StageId) -> Vec<StageId> {
     seen.into_iter().filter(|id| is_source(&plan.stages[id.0])).collect()
 }
 
+/// The watermark by which a member of a group counts, if it does.
+fn counted(
+    plan: &Plan,
+    stages: &[StageState],
+    in_flight: &HashMap<BundleId, InFlight>,
+    member: StageId,
+) -> Option<Timestamp> {
+    let state = &stages[member.0];
+    if is_source(&plan.stages[member.0]) {
+        // One that has not been read yet is waited for: it is about to be.
+        let fresh = state.queue.iter().any(|item| !item.begun)
+            || in_flight.values().any(|bundle| bundle.stage == member && bundle.fresh);
+        return if fresh { Some(Timestamp::MIN) } else { state.progress.holds.min_after(Timestamp::MIN) };
+    }
+    let counts = !state.progress.is_idle() && state.progress.output() > Timestamp::MIN;
+    counts.then(|| state.progress.output())
+}
+
 impl Engine {
     /// The watermark above which restrictions of the source `id` get no bundle, the end of time when there is no limit;
     /// nothing when none gets one.
@@ -116,21 +136,20 @@ impl Engine {
             if !(old || all) {
                 continue;
             }
-            let watermarks = group.members.iter().filter_map(|member| {
-                let progress = &stages[member.0].progress;
-                if is_source(&plan.stages[member.0]) {
-                    // One that has not been read yet is waited for: it is about to be.
-                    let fresh = stages[member.0].queue.iter().any(|item| !item.begun)
-                        || in_flight.values().any(|bundle| bundle.stage == *member && bundle.fresh);
-                    let least = || progress.holds.min_after(Timestamp::MIN);
-                    return if fresh { Some(Timestamp::MIN) } else { least() };
-                }
-                let counts = !progress.is_idle() && progress.output() > Timestamp::MIN;
-                counts.then(|| progress.output())
-            });
+            let watermarks =
+                group.members.iter().filter_map(|member| counted(plan, stages, in_flight, *member));
             group.least = watermarks.min().unwrap_or(Timestamp::MAX);
             group.updated = Some(self.now);
         }
+    }
+
+    /// What a source that is ahead waits for: what has the least watermark in its groups.
+    pub(crate) fn waits_in_line_for(&self, id: StageId) -> Option<StageId> {
+        let groups = self.alignments.bonds.get(&id)?.iter().map(|bond| &self.alignments.groups[bond.group]);
+        let counted = groups.flat_map(|group| &group.members).filter_map(|member| {
+            Some((counted(&self.plan, &self.stages, &self.in_flight, *member)?, *member))
+        });
+        counted.min().map(|(_, member)| member)
     }
 
     /// Lets sources be looked at again that were ahead.

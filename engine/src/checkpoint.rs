@@ -56,6 +56,13 @@ pub(crate) struct Cutting {
 }
 
 impl Cutting {
+    /// Finalizers that are never called: of a run that is over.
+    pub(crate) fn take_finalizers(&mut self) -> Vec<Finalizer> {
+        let mut all = std::mem::take(&mut self.finalizers);
+        all.append(&mut self.in_cut);
+        all
+    }
+
     /// Keeps finalizers for when a checkpoint has what they are for; where there are none, gives them back.
     pub(crate) fn keep_finalizers(&mut self, mut all: Vec<Finalizer>, checkpoints: bool) -> Vec<Finalizer> {
         if checkpoints {

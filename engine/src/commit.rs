@@ -210,7 +210,7 @@ impl Engine {
         error: PipelineError,
         now: Timestamp,
     ) {
-        let stage = bundle.stage;
+        let (stage, least) = (bundle.stage, bundle.least());
         let again = error.is_retryable() && bundle.attempts < self.config.retries;
         let Some(input) = bundle.backup.filter(|_| again) else {
             self.fail(error);
@@ -230,9 +230,12 @@ impl Engine {
             BundleInput::Batches(batches) => {
                 let restriction = matches!(self.plan.stages[stage.0].root, Root::Splittable);
                 for batch in batches {
-                    let item =
-                        if restriction { Item::residual(batch, bundle.hold) } else { Item::elements(batch) };
-                    self.park(stage, Item { attempts, ..item }, now + wait.into());
+                    let item = Item::elements(batch);
+                    // Behind a transform that assigns a watermark they hold it where it was before them.
+                    let time = item.time.min(least);
+                    let hold = if restriction { bundle.hold } else { time.min(bundle.hold) };
+                    let begun = !bundle.fresh;
+                    self.park(stage, Item { time, hold, begun, attempts, ..item }, now + wait.into());
                 }
                 bundle.batches.iter().for_each(|held| self.stages[stage.0].progress.close(*held));
             }

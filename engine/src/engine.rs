@@ -109,6 +109,13 @@ pub(crate) struct InFlight {
     pub(crate) watermark: Timestamp,
 }
 
+impl InFlight {
+    /// Where it holds the input watermark.
+    pub(crate) fn least(&self) -> Timestamp {
+        self.batches.iter().map(|held| held.time).min().unwrap_or(Timestamp::MAX)
+    }
+}
+
 /// What to do next.
 #[derive(Debug)]
 pub enum Next {
@@ -479,6 +486,9 @@ impl StageState {
     /// Adds the next key group.
     pub(crate) fn add_key_group(&mut self, group: KeyGroup) {
         let n = self.key_groups.len();
+        if let Some(assigned) = group.state.as_ref().and_then(|state| state.assigned()) {
+            self.assigned = assigned;
+        }
         self.progress.holds.add(group.report.hold);
         if group.report.due < Timestamp::MAX {
             self.due_groups.insert((group.report.due, n));

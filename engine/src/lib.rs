@@ -22,6 +22,7 @@ mod engine;
 mod guard;
 mod issue;
 mod key_groups;
+mod leftovers;
 mod live;
 mod metrics;
 mod plan;
@@ -41,6 +42,7 @@ pub use checkpoint::{
 };
 pub use config::EngineConfig;
 pub use engine::{Engine, Next};
+pub use leftovers::Leftovers;
 pub use metrics::RunMetrics;
 pub use plan::{Plan, StageId};
 pub use split::SplitCandidate;

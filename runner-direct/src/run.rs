@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::simulate::Simulation;
-use purlin_engine::{CheckpointOptions, Checkpoints, Engine, EngineConfig, Next};
+use purlin_engine::{CheckpointOptions, Checkpoints, Engine, EngineConfig, Next, Teardown};
 use purlin_sdk::{
     ClockRef, ManualClock, PipelineError, RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState,
     Runner, StallReport, SystemClock, Timestamp,
@@ -324,13 +324,13 @@ impl Run {
         if self.checkpoints.is_some() && !self.signal.lock().is_failing() {
             self.checkpoint();
         }
-        let (mut result, teardowns) = {
+        let (mut result, teardowns, leftovers) = {
             let mut engine = self.signal.lock();
-            (self.result_of(&engine), engine.shut_down())
+            (self.result_of(&engine), engine.shut_down(), engine.take_leftovers())
         };
         let before = self.simulation.as_mut().map(Simulation::shut_down).unwrap_or_default();
-        for teardown in before.into_iter().chain(teardowns) {
-            let done = teardown.run();
+        let torn_down = before.into_iter().chain(teardowns).map(Teardown::run);
+        for done in torn_down.chain(std::iter::once_with(|| leftovers.let_go())) {
             if let (Ok(_), Err(error)) = (&result, done) {
                 result = Err(error);
             }

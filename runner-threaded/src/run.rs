@@ -9,7 +9,7 @@ use std::{
 };
 
 use crossbeam::deque::{Stealer, Worker as Deque};
-use purlin_engine::{Checkpoints, Engine, Task};
+use purlin_engine::{Checkpoints, Engine, Task, Teardown};
 use purlin_sdk::{
     ClockRef, ManualClock, PipelineError, RunControl, RunHandle, RunOutcome, RunResult, RunShared, RunState,
     StallReport, Timestamp, metrics::MetricsSnapshot,
@@ -123,14 +123,15 @@ impl Run {
 
     fn end(&self) {
         let way_on = self.end_checkpoints();
-        let (teardowns, mut result) = {
+        let (teardowns, leftovers, mut result) = {
             let mut engine = self.lock();
-            let teardowns = engine.shut_down();
+            let (teardowns, leftovers) = (engine.shut_down(), engine.take_leftovers());
             let result = result_of(&engine);
-            (teardowns, result.map_err(|e| way_on.iter().fold(e, |e, note| e.with_note(note.as_str()))))
+            let result = result.map_err(|e| way_on.iter().fold(e, |e, note| e.with_note(note.as_str())));
+            (teardowns, leftovers, result)
         };
-        for teardown in teardowns {
-            let done = teardown.run();
+        let torn_down = teardowns.into_iter().map(Teardown::run);
+        for done in torn_down.chain(std::iter::once_with(|| leftovers.let_go())) {
             if let (Ok(_), Err(error)) = (&result, done) {
                 result = Err(error);
             }

@@ -34,7 +34,7 @@ mod terminal;
 pub(crate) mod view;
 mod window_into;
 
-pub use assign::{AssignFactory, Assigned};
+pub use assign::{AssignFactory, Assigned, AssignedBy};
 pub use bundle::{BundleCx, BundleDone, Checks, RunEnv, SdfLimits};
 pub use control::{BundleControl, SplitOutcome, SplitPoint};
 pub use downstream::Downstream;

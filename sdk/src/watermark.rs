@@ -20,4 +20,5 @@ pub use control::{ControlPoint, MultipleWatermarks, WatermarkControl};
 pub use generator::{WatermarkGenerator, WatermarkOutput};
 pub use strategy::WatermarkStrategy;
 
-pub(crate) use partitions::Assigner;
+pub(crate) use generator::WarmUp;
+pub(crate) use partitions::{Assigner, Standing};

@@ -1,6 +1,8 @@
 //! Says by itself why there is no output.
 
-use purlin_sdk::{Clock, Duration, Holder, RunHandle, RunResult, StallReport, SystemClock, Timestamp};
+use purlin_sdk::{
+    Clock, Duration, Holder, RunHandle, RunResult, StageReport, StallReport, SystemClock, Timestamp,
+};
 
 use super::report;
 
@@ -31,8 +33,13 @@ fn last_move(stall: &StallReport) -> Option<Timestamp> {
 
 fn is_stalled(stall: &StallReport, patience: Duration) -> bool {
     // A run whose watermarks only move at its end, such as one over files, is not stalled; neither is a query that waits
-    // for data.
-    let told = stall.culprit().is_none_or(|(_, hold)| hold.by == Holder::Scripted);
+    // for data, also where it assigns the watermark itself.
+    let is_told = |stage: &StageReport| stage.holds.iter().any(|hold| hold.by == Holder::Scripted);
+    let told = stall.culprit().is_none_or(|(_, hold)| match hold.by {
+        Holder::Scripted => true,
+        Holder::Assigned { .. } | Holder::Controlled { .. } => stall.stages.iter().any(is_told),
+        _ => false,
+    });
     let last = last_move(stall).filter(|last| *last > Timestamp::MIN && !told);
     last.is_some_and(|last| SystemClock.now() - last >= patience)
 }

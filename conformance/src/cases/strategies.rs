@@ -15,6 +15,7 @@ use purlin_sdk::{
     },
     window::FixedWindows,
 };
+use serde::{Deserialize, Serialize};
 
 use super::{
     sources::Sum,
@@ -221,7 +222,7 @@ pub fn partitions_and_collections_that_are_idle(r: &dyn Runner) {
 }
 
 /// Emits at elements that say so.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Markers;
 
 impl WatermarkGenerator<i64> for Markers {

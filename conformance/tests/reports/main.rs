@@ -3,6 +3,8 @@
 
 mod deep;
 mod direct;
+mod leftovers;
 mod many;
+mod restores;
 mod runs;
 mod splits;

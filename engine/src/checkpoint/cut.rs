@@ -59,8 +59,8 @@ impl Cut {
         self.segments.push(Segment { name: SegmentName { stage: stage.into(), part }, bytes });
     }
 
-    fn lend(&mut self, part: SegmentPart, lent: Lent) {
-        let name = SegmentName { stage: lent.step.path().into(), part };
+    fn lend(&mut self, stage: &str, part: SegmentPart, lent: Lent) {
+        let name = SegmentName { stage: stage.into(), part };
         self.open.push((self.segments.len(), lent));
         self.segments.push(Segment { name, bytes: Vec::new() });
     }
@@ -145,7 +145,8 @@ impl Engine {
                 self.lent_shards.insert(bundle, feed.to);
                 self.lent += 1;
                 let what = What::Shard { producer: id, feed: n, id: bundle, shard };
-                cut.lend(SegmentPart::Shard, Lent { what, step: plan.stages[feed.to.0].step.clone() });
+                let to = &plan.stages[feed.to.0];
+                cut.lend(&to.name, SegmentPart::Shard, Lent { what, step: to.step.clone() });
             }
         }
     }
@@ -163,9 +164,9 @@ impl Engine {
         of.running += 1;
         self.clock_wakes.remove(&(of.key_groups[n].report.due_clock, stage, n));
         self.lent += 1;
-        let step = self.plan.stages[stage.0].step.clone();
+        let of = &self.plan.stages[stage.0];
         let what = What::KeyGroup { stage, n, state };
-        cut.lend(SegmentPart::KeyGroup(n as u32), Lent { what, step });
+        cut.lend(&of.name, SegmentPart::KeyGroup(n as u32), Lent { what, step: of.step.clone() });
     }
 
     /// Takes back what was lent to a cut.
@@ -194,7 +195,7 @@ impl Engine {
                 }
                 // Elements may wait for a side input only because this was not there to say that nothing comes.
                 if self.plan.stages[stage.0].view.is_some() {
-                    self.view_moved(stage);
+                    self.view_built(stage, Vec::new());
                 }
             }
         }

@@ -37,8 +37,8 @@ pub(crate) struct SavedGraph {
 /// One stage.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct StageHeader {
-    /// The path of the transform that it begins with.
-    pub(super) path: String,
+    /// The path of the transform that it begins with, and where two begin with it, which of them.
+    pub(super) name: String,
     /// The type of what waits for it.
     pub(super) element: String,
     pub(super) input: Timestamp,

@@ -40,7 +40,7 @@ impl Engine {
         let mut engine = Engine::empty(graph, env, config, header.key_groups as usize).map_err(not_built)?;
         let plan = engine.plan.clone();
         let known: HashMap<&str, StageId> =
-            plan.stages.iter().enumerate().map(|(i, s)| (s.step.path(), StageId(i))).collect();
+            plan.stages.iter().enumerate().map(|(i, s)| (&*s.name, StageId(i))).collect();
         engine.now = header.now;
         engine.draining = header.draining;
         engine.metrics.named = header.metrics.clone();
@@ -50,7 +50,7 @@ impl Engine {
         }
         let mut begun = BTreeSet::new();
         for stage in &header.stages {
-            let Some(id) = known.get(stage.path.as_str()) else { continue };
+            let Some(id) = known.get(stage.name.as_str()) else { continue };
             begun.insert(*id);
             let state = &mut engine.stages[id.0];
             state.progress = Progress::at(stage.input, stage.output);
@@ -73,7 +73,7 @@ impl Engine {
                     segment.name
                 )));
             };
-            let saved = header.stages.iter().find(|s| s.path == *segment.name.stage);
+            let saved = header.stages.iter().find(|s| s.name == *segment.name.stage);
             let stage = &plan.stages[id.0];
             let checked = match saved {
                 Some(saved) if segment.name.part == SegmentPart::Items && saved.element != stage.element => {
@@ -126,9 +126,9 @@ impl Engine {
     fn take_items(&mut self, id: StageId, input: &mut &[u8]) -> Result {
         let plan = self.plan.clone();
         let stage = &plan.stages[id.0];
-        while let Some(ItemHeader { place, time, hold, idle, attempts }) = next_item(input)? {
+        while let Some(ItemHeader { place, time, hold, idle, begun, attempts }) = next_item(input)? {
             let batch = stage.codec.load(input)?;
-            let item = Item { time, hold, idle, attempts, ..Item::elements(batch) };
+            let item = Item { time, hold, idle, begun, attempts, ..Item::elements(batch) };
             match place {
                 Place::Parked(at) => {
                     self.park(id, item, at);

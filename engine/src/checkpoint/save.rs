@@ -40,6 +40,7 @@ pub(super) struct ItemHeader {
     pub(super) time: Timestamp,
     pub(super) hold: Timestamp,
     pub(super) idle: bool,
+    pub(super) begun: bool,
     pub(super) attempts: u32,
 }
 
@@ -62,8 +63,8 @@ impl Items<'_> {
     }
 
     fn add_item(&mut self, place: Place, item: &mut Item) -> Result {
-        let Item { time, hold, idle, attempts, .. } = *item;
-        self.add(ItemHeader { place, time, hold, idle, attempts }, &mut *item.batch)
+        let Item { time, hold, idle, begun, attempts, .. } = *item;
+        self.add(ItemHeader { place, time, hold, idle, begun, attempts }, &mut *item.batch)
     }
 }
 
@@ -89,7 +90,7 @@ impl Engine {
         };
         self.cutting.graph = Some(graph.clone());
         let stages = self.plan.stages.iter().zip(&self.stages).map(|(stage, state)| StageHeader {
-            path: stage.step.path().to_owned(),
+            name: stage.name.clone(),
             element: stage.element.to_owned(),
             input: state.progress.input(),
             output: state.progress.output(),
@@ -113,7 +114,7 @@ impl Engine {
     pub(super) fn save_stage(&mut self, id: StageId, cut: &mut Cut) -> Result {
         let plan = self.plan.clone();
         let stage = &plan.stages[id.0];
-        let path = stage.step.path();
+        let path = &*stage.name;
         let items = self.items_of(id)?;
         if !items.is_empty() {
             cut.add(path, SegmentPart::Items, items);
@@ -151,14 +152,17 @@ impl Engine {
         let plan = self.plan.clone();
         let mut items = Items { codec: &*plan.stages[id.0].codec, bytes: Vec::new() };
         for bundle in self.in_flight.values_mut().filter(|b| b.stage == id) {
-            let (attempts, hold) = (bundle.attempts, bundle.hold);
+            let (attempts, hold, begun) = (bundle.attempts, bundle.hold, !bundle.fresh);
             let source = matches!(plan.stages[id.0].root, crate::plan::Root::Splittable);
+            let least = bundle.least();
             match &mut bundle.backup {
                 Some(BundleInput::Batches(batches)) => {
                     for batch in batches {
-                        let time = held_at(batch.min_timestamp());
-                        let hold = if source { hold } else { time };
-                        let header = ItemHeader { place: Place::Queue, time, hold, idle: false, attempts };
+                        // Behind a transform that assigns a watermark they hold it where it was before them.
+                        let time = held_at(batch.min_timestamp()).min(least);
+                        let hold = if source { hold } else { time.min(hold) };
+                        let place = Place::Queue;
+                        let header = ItemHeader { place, time, hold, idle: false, begun, attempts };
                         items.add(header, &mut **batch)?;
                     }
                 }
@@ -166,7 +170,7 @@ impl Engine {
                     let place = bundle.key_group.map_or(Place::Queue, |n| Place::KeyGroup(n as u32));
                     for (batch, Held { time, hold, idle }) in batches.iter_mut().zip(&bundle.batches) {
                         let (time, hold, idle) = (*time, *hold, *idle);
-                        items.add(ItemHeader { place, time, hold, idle, attempts }, &mut **batch)?;
+                        items.add(ItemHeader { place, time, hold, idle, begun, attempts }, &mut **batch)?;
                     }
                 }
                 Some(BundleInput::Window { .. }) | None => {}

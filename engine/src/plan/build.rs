@@ -160,6 +160,8 @@ impl Planner<'_> {
         let typed = factory.clone();
         let new_batch: NewBatch = Arc::new(move || typed.output());
         let behind = self.root(node, Root::Elements, SlotKind::Relay(new_batch.clone()));
+        // Which no transform is called.
+        self.plan.stages[behind.0].name.push_str("//behind");
         self.cross(&[Source { stage, slot: 0, port: 0 }], behind, &new_batch, node, false);
     }
 
@@ -212,6 +214,7 @@ impl Planner<'_> {
                 .map_or(Duration::ZERO, |input| self.graph.collections[input.0].strategy.allowed_lateness),
             views,
             least_bundle: if matches!(node.op, Op::Redistribute(_)) { 1 } else { BATCH_SIZE },
+            name: node.step.path().to_owned(),
             step: node.step.clone(),
         });
         let slot = self.slot(stage, &node.step, kind);

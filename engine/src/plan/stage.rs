@@ -60,6 +60,8 @@ pub(crate) struct Stage {
     pub(crate) stable_input: bool,
     /// Where it begins, for messages.
     pub(crate) step: Step,
+    /// What it is called in checkpoints: the path of where it begins, and where two begin there, which of them.
+    pub(crate) name: String,
 }
 
 impl fmt::Debug for Stage {

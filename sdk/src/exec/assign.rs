@@ -1,20 +1,21 @@
 //! Watermarks assigned in mid-pipeline.
 //!
 //! The elements of the collection go to a single key group, whose state is the strategy's generators: so it is in one
-//! bundle at a time, goes along with it, and is put back to where it was when the bundle fails. After each bundle the
-//! engine takes the watermark from it.
+//! bundle at a time, goes along with it, is put back to where it was when the bundle fails, and is kept in checkpoints.
+//! After each bundle the engine takes the watermark from it.
 
 use std::{any::Any, sync::Arc};
 
 use super::{
     AnyTable, BatchCodec, BundleCx, BundleInput, Downstream, GroupFactory, GroupState, Kernel, KernelResult,
     KernelSpec, KeyedBatch, KeyedReport, Port, Shard,
+    save::{put, take},
 };
 use crate::{
-    DoFnError, Duration, Element, PipelineError, Result, Step, Timestamp,
+    ClockRef, DoFnError, Duration, Element, PipelineError, Result, Step, Timestamp,
     batch::{AnyBatch, Batch, Column, ErasedBatch},
     coder_slot::CoderSlot,
-    watermark::{Alignment, Assigner, WatermarkControl, WatermarkStrategy},
+    watermark::{Alignment, Assigner, Standing, WarmUp, WatermarkControl, WatermarkStrategy},
 };
 
 /// What a transform that assigns a watermark says of it.
@@ -24,6 +25,22 @@ pub struct Assigned {
     pub watermark: Timestamp,
     /// Whether nobody should wait for it.
     pub idle: bool,
+}
+
+/// Where the watermark that a transform assigns comes from, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssignedBy {
+    /// The strategy.
+    pub strategy: String,
+    /// How many partitions there are.
+    pub partitions: usize,
+    /// How many of them nobody waits for.
+    pub idle: usize,
+    /// How many of the others have no watermark yet.
+    pub silent: usize,
+    /// How many elements the one that holds the watermark has seen, and how many it needs before it has a watermark to
+    /// speak of, where it needs more.
+    pub warm_up: Option<(u64, u64)>,
 }
 
 /// Makes everything that the engine needs of a transform that assigns a watermark.
@@ -82,19 +99,7 @@ impl<T: Element> GroupFactory for AssignOp<T> {
     }
 
     fn keyed_state(&self, _: usize, _: usize) -> Option<Box<dyn GroupState>> {
-        Some(Box::new(AssignState::<T> {
-            now: Generators {
-                assigner: self.strategy.assigner(),
-                every: self.strategy.every(),
-                started: false,
-                ticked: Timestamp::MIN,
-                news: false,
-                assigned: Assigned { watermark: Timestamp::MIN, idle: false },
-                // To take note of when it began.
-                due: Timestamp::MIN,
-            },
-            before: None,
-        }))
+        Some(Box::new(self.state()))
     }
 
     fn key_groups(&self, _: usize) -> usize {
@@ -106,10 +111,7 @@ impl<T: Element> GroupFactory for AssignOp<T> {
     }
 
     fn check_savable(&self) -> Result {
-        Err(DoFnError::msg(
-            "what a watermark strategy has seen is not kept in checkpoints: give the source a watermark estimator in its \
-             place, or run without checkpoints",
-        ))
+        self.strategy.assigner().check()
     }
 
     fn load_shard(&self, _: &mut &[u8]) -> Result<Box<dyn Shard>> {
@@ -120,8 +122,15 @@ impl<T: Element> GroupFactory for AssignOp<T> {
         Err(no_shards())
     }
 
-    fn load_keyed_state(&self, _: &mut &[u8]) -> Result<Box<dyn GroupState>> {
-        self.check_savable().and_then(|()| Err(no_shards()))
+    fn load_keyed_state(&self, input: &mut &[u8]) -> Result<Box<dyn GroupState>> {
+        let mut state = self.state();
+        let (started, ticked, news, watermark, idle, saved_at) = take(input)?;
+        let assigned = Assigned { watermark, idle };
+        // It is looked at at once, so that it knows for how long it stood still.
+        state.now = Now { started, ticked, news, assigned, due: Timestamp::MIN };
+        state.saved_at = saved_at;
+        state.assigner.load(input)?;
+        Ok(Box::new(state))
     }
 
     fn fires_when_empty(&self) -> bool {
@@ -146,15 +155,43 @@ impl Kernel for ToOne {
     }
 }
 
-struct AssignState<T> {
-    now: Generators<T>,
-    /// As it was before the bundle, where bundles may be tried again.
-    before: Option<Generators<T>>,
+impl<T: Element> AssignOp<T> {
+    fn state(&self) -> AssignState<T> {
+        AssignState {
+            strategy: self.strategy.name().into(),
+            every: self.strategy.every(),
+            assigner: self.strategy.assigner(),
+            now: Now {
+                started: false,
+                ticked: Timestamp::MIN,
+                news: false,
+                assigned: Assigned { watermark: Timestamp::MIN, idle: false },
+                // To take note of when it began.
+                due: Timestamp::MIN,
+            },
+            before: None,
+            clock: None,
+            saved_at: None,
+        }
+    }
 }
 
-struct Generators<T> {
-    assigner: Box<dyn Assigner<T>>,
+struct AssignState<T> {
+    strategy: Arc<str>,
     every: Duration,
+    assigner: Box<dyn Assigner<T>>,
+    now: Now,
+    /// As it was before the bundle, where bundles may be tried again.
+    before: Option<Now>,
+    /// The run's, once there was a bundle.
+    clock: Option<ClockRef>,
+    /// When it was saved, of one that has not gone on since.
+    saved_at: Option<Timestamp>,
+}
+
+/// Where it is.
+#[derive(Clone, Copy)]
+struct Now {
     started: bool,
     /// When the interval began.
     ticked: Timestamp,
@@ -165,38 +202,50 @@ struct Generators<T> {
     due: Timestamp,
 }
 
-impl<T> Generators<T> {
-    fn copy(&self) -> Generators<T> {
-        Generators { assigner: self.assigner.copy(), ..*self }
-    }
-
-    fn start(&mut self, now: Timestamp) {
-        if !self.started {
-            self.started = true;
-            self.ticked = now;
+impl<T> AssignState<T> {
+    /// A bundle begins.
+    fn begin(&mut self, cx: &BundleCx) {
+        let clock = &cx.env.clock;
+        let now = clock.now();
+        if let Some(saved_at) = self.saved_at.take()
+            && self.now.started
+        {
+            self.assigner.resume(now, now - saved_at);
+        }
+        if !self.now.started {
+            self.now.started = true;
+            self.now.ticked = now;
             self.assigner.start(now);
             // A generator that goes by something else than elements begins to speak at the first tick.
-            self.news = true;
+            self.now.news = true;
+        }
+        if self.clock.is_none() {
+            self.clock = Some(clock.clone());
+        }
+        if cx.env.atomic {
+            self.before = Some(self.now);
+            self.assigner.begin();
         }
     }
 
     /// After the elements of a bundle, or when it was due.
     fn settle(&mut self, now: Timestamp) {
-        let before = self.assigned.watermark;
-        let tick = now - self.ticked >= self.every;
+        let before = self.now.assigned.watermark;
+        let tick = now - self.now.ticked >= self.every;
         if tick {
-            self.ticked = now;
+            self.now.ticked = now;
             self.assigner.on_periodic_emit();
         }
         let (watermark, idle) = self.assigner.status(now);
-        self.assigned = Assigned { watermark: watermark.max(before), idle };
+        let watermark = watermark.max(before);
+        self.now.assigned = Assigned { watermark, idle };
         if tick {
             // What moves without elements moves on; what does not waits for the next one.
-            self.news = self.assigned.watermark > before && self.every > Duration::ZERO;
+            self.now.news = watermark > before && self.every > Duration::ZERO;
         }
-        let next_tick = self.news.then_some(self.ticked + self.every);
+        let next_tick = self.now.news.then_some(self.now.ticked + self.every);
         let due = next_tick.into_iter().chain(self.assigner.idle_at(now)).min();
-        self.due = due.unwrap_or(Timestamp::MAX).max(now + Duration::from_millis(1));
+        self.now.due = due.unwrap_or(Timestamp::MAX).max(now + Duration::from_millis(1));
     }
 }
 
@@ -212,19 +261,31 @@ impl<T: Element> GroupState for AssignState<T> {
     fn undo(&mut self) {
         if let Some(before) = self.before.take() {
             self.now = before;
+            self.assigner.undo();
         }
     }
 
     fn keep(&mut self) {
         self.before = None;
+        self.assigner.keep();
     }
 
-    fn save(&self, _: &mut Vec<u8>) -> Result {
-        Err(DoFnError::msg("what a watermark strategy has seen is not kept in checkpoints"))
+    fn save(&self, out: &mut Vec<u8>) -> Result {
+        let Now { started, ticked, news, assigned: Assigned { watermark, idle }, .. } = self.now;
+        // One that has not gone on since it was loaded still stands where it stood.
+        let saved_at = self.saved_at.or_else(|| self.clock.as_ref().map(|clock| clock.now()));
+        put(&(started, ticked, news, watermark, idle, saved_at), out)?;
+        self.assigner.save(out)
     }
 
     fn assigned(&self) -> Option<Assigned> {
         Some(self.now.assigned)
+    }
+
+    fn assigned_by(&self, now: Timestamp) -> Option<AssignedBy> {
+        let Standing { partitions, idle, silent, warm_up } = self.assigner.standing(now);
+        let warm_up = warm_up.map(|WarmUp { seen, needs }| (seen, needs));
+        Some(AssignedBy { strategy: self.strategy.to_string(), partitions, idle, silent, warm_up })
     }
 }
 
@@ -248,9 +309,7 @@ impl<T: Element> Kernel for AssignKernel<T> {
             let what = format!("{} was given something else than its key group", self.step);
             return Err(PipelineError::runner(what));
         };
-        state.before = cx.env.atomic.then(|| state.now.copy());
-        let generators = &mut state.now;
-        generators.start(cx.env.clock.now());
+        state.begin(cx);
         let timestamps = self.strategy.timestamps();
         for mut batch in batches {
             let Some(batch) = batch.as_any().downcast_mut::<Batch<T>>() else { continue };
@@ -260,13 +319,13 @@ impl<T: Element> Kernel for AssignKernel<T> {
                 batch.meta.set_times(batch.values.len(), Column::Each(times));
             }
             for (i, value) in batch.values.iter().enumerate() {
-                generators.assigner.on_event(value, batch.meta.times.get(i), now);
+                state.assigner.on_event(value, batch.meta.times.get(i), now);
             }
-            generators.news |= !batch.values.is_empty();
+            state.now.news |= !batch.values.is_empty();
             std::mem::swap(&mut self.out.batch, batch);
             self.out.flush(down)?;
         }
-        generators.settle(cx.env.clock.now());
+        state.settle(cx.env.clock.now());
         Ok(())
     }
 }

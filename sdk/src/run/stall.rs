@@ -30,8 +30,12 @@ pub struct StageReport {
     pub output: Timestamp,
     /// Since when, in processing time, the output watermark is where it is.
     pub since: Timestamp,
-    /// Whether nobody waits for it.
+    /// Whether nobody waits for it, since there is nothing to wait for.
     pub idle: bool,
+    /// Whether anything waits for its output watermark. Nothing does where a transform behind it assigns another one.
+    pub waited_for: bool,
+    /// How many restrictions of a source nobody waits for, since they are idle.
+    pub idle_restrictions: usize,
     /// What holds the output watermark there, what holds it most first.
     pub holds: Vec<Hold>,
 }
@@ -59,6 +63,11 @@ pub enum Holder {
         /// How many.
         pending: usize,
     },
+    /// Elements that must be in a checkpoint before they are processed.
+    Checkpoint {
+        /// How many.
+        waiting: usize,
+    },
     /// Bundles at work.
     Bundles {
         /// How many.
@@ -71,14 +80,16 @@ pub enum Holder {
         /// The side inputs of the transform, and the input watermarks of those.
         views: Vec<(String, Timestamp)>,
     },
-    /// Restrictions of a splittable DoFn, which hold it at their estimators' watermarks.
+    /// Restrictions of a splittable DoFn that are not idle, which hold it at their estimators' watermarks.
     Restrictions {
         /// How many.
         pending: usize,
         /// When the first one that asked to be resumed later goes on.
         resumes: Option<Timestamp>,
-        /// Whether a source that is ahead of others waits for them.
+        /// Whether they wait since they are ahead of what they are aligned with.
         aligned: bool,
+        /// The path of what they then wait for: it is furthest behind.
+        ahead_of: Option<String>,
     },
     /// Timers, and what keys have gathered.
     Keys {
@@ -92,6 +103,24 @@ pub enum Holder {
         /// The last timestamp of the one that ends first.
         first_end: Timestamp,
     },
+    /// A transform that assigns the watermark, which goes by its elements.
+    Assigned {
+        /// The strategy.
+        strategy: String,
+        /// How many partitions there are.
+        partitions: usize,
+        /// How many of them nobody waits for, since they are idle.
+        idle: usize,
+        /// How many of the others have no watermark yet.
+        silent: usize,
+        /// How many elements the partition that holds it has seen and how many it needs first, where it needs more.
+        warm_up: Option<(u64, u64)>,
+    },
+    /// Whatever decides on an assigned watermark in place of the strategy.
+    Controlled {
+        /// What the strategy has come to.
+        proposed: Timestamp,
+    },
     /// A stream that is told what its watermark is.
     Scripted,
 }
@@ -102,6 +131,9 @@ impl Holder {
         match self {
             Holder::Upstream { path } => format!("it goes on with `{path}`"),
             Holder::Elements { .. } => "it goes on when they are processed".into(),
+            Holder::Checkpoint { .. } => {
+                "what reads them must only see what a checkpoint holds for good: it goes on when one is on disk".into()
+            }
             Holder::Bundles { .. } => "it goes on when they are done: look at what the DoFns wait for".into(),
             Holder::SideInputs { views, .. } => {
                 let views: Vec<_> =
@@ -112,8 +144,11 @@ impl Holder {
                     views.join("; ")
                 )
             }
+            Holder::Restrictions { aligned: true, ahead_of: Some(path), .. } => {
+                format!("it is ahead of what it is aligned with, and goes on when `{path}` has caught up")
+            }
             Holder::Restrictions { aligned: true, .. } => {
-                "it is ahead of the sources that it is aligned with, and goes on when they have caught up".into()
+                "it is ahead of what it is aligned with, and goes on when that has caught up".into()
             }
             Holder::Restrictions { .. } if at <= Timestamp::MIN => {
                 "its estimator has no watermark yet: it has seen no data, or (if it adapts) not enough. A source that \
@@ -131,6 +166,24 @@ impl Holder {
             Holder::Windows { first_end, .. } => {
                 format!("the first one closes when the input watermark passes {first_end}")
             }
+            Holder::Assigned { warm_up: Some((seen, needs)), .. } if *seen > 0 => format!(
+                "it needs {needs} elements of a partition before it has a watermark to speak of, and one has seen {seen}"
+            ),
+            Holder::Assigned { partitions, idle, .. } if *partitions > 0 && partitions == idle => {
+                "all of its partitions are idle: it goes on with the next element".into()
+            }
+            Holder::Assigned { partitions, idle, silent, .. } if partitions - idle == *silent => {
+                "it has seen no data yet".into()
+            }
+            Holder::Assigned { silent: 1.., .. } => {
+                "it goes on when each of these has a watermark; a partition that may be silent should be idle after a \
+                 while: give the strategy an idleness"
+                    .into()
+            }
+            Holder::Assigned { .. } => "it goes on with the elements that come".into(),
+            Holder::Controlled { proposed } => {
+                format!("it goes on when that says so: the strategy itself has come to {proposed}")
+            }
             Holder::Scripted => "it goes on when it is told to".into(),
         }
     }
@@ -141,6 +194,7 @@ impl fmt::Display for Holder {
         match self {
             Holder::Upstream { path } => write!(f, "`{path}`, which it reads"),
             Holder::Elements { pending } => write!(f, "{pending} elements that are pending"),
+            Holder::Checkpoint { waiting } => write!(f, "{waiting} elements that wait for a checkpoint"),
             Holder::Bundles { running } => write!(f, "{running} bundles at work"),
             Holder::SideInputs { waiting, .. } => write!(f, "{waiting} elements that wait for side inputs"),
             Holder::Restrictions { pending, aligned: true, .. } => {
@@ -149,6 +203,17 @@ impl fmt::Display for Holder {
             Holder::Restrictions { pending, .. } => write!(f, "{pending} restrictions of a source"),
             Holder::Keys { key_groups } => write!(f, "timers or state in {key_groups} groups of keys"),
             Holder::Windows { open, .. } => write!(f, "{open} open windows"),
+            Holder::Assigned { strategy, partitions: 0 | 1, .. } => {
+                write!(f, "its watermark strategy ({strategy})")
+            }
+            Holder::Assigned { strategy, partitions, idle, silent, .. } => write!(
+                f,
+                "its watermark strategy ({strategy}), of whose {partitions} partitions {silent} have no watermark yet and \
+                 {idle} are idle"
+            ),
+            Holder::Controlled { .. } => {
+                f.write_str("what decides on the watermark in place of its strategy")
+            }
             Holder::Scripted => f.write_str("a stream whose watermark is told"),
         }
     }
@@ -157,7 +222,7 @@ impl fmt::Display for Holder {
 impl StallReport {
     /// What everything else waits for: the stage, and what holds it. Nothing when nothing is held.
     pub fn culprit(&self) -> Option<(&StageReport, &Hold)> {
-        let held = self.stages.iter().filter(|stage| !stage.idle);
+        let held = self.stages.iter().filter(|stage| !stage.idle && stage.waited_for);
         let own = held.filter_map(|stage| {
             let hold = stage.holds.iter().find(|hold| !matches!(hold.by, Holder::Upstream { .. }))?;
             Some((stage, hold))
@@ -189,6 +254,9 @@ impl fmt::Display for StallReport {
                 "\n  `{}`: input {}, output {} since {}{idle}",
                 stage.path, stage.input, stage.output, stage.since
             )?;
+            if stage.idle_restrictions > 0 {
+                write!(f, "\n    {} idle restrictions, for which nobody waits", stage.idle_restrictions)?;
+            }
             for hold in &stage.holds {
                 write!(f, "\n    held at {} by {}", hold.at, hold.by)?;
             }

@@ -1,16 +1,16 @@
 //! How a collection gets its timestamps and its watermark.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use super::{
     Alignment, WatermarkControl, WatermarkGenerator,
-    generator::{AnyGenerator, Never, OfEstimator, Punctuated},
-    partitions::{Assigner, Partition, Partitions},
+    generator::{AnyGenerator, Custom, OfEstimator, Punctuated, WarmUp},
+    partitions::{Assigner, Partitions},
 };
 use crate::{
     Duration, Element, Key, Timestamp,
     exec::Proto,
-    sdf::{BoundedOutOfOrderness, Monotonic, SourceWatermark, SourceWatermarkState},
+    sdf::{BoundedOutOfOrderness, Monotonic, SourceWatermark, SourceWatermarkState, TimestampObserving},
 };
 
 /// How a collection gets its timestamps and its watermark, for
@@ -78,9 +78,7 @@ fn partitions<T: 'static, P: Key + Ord + Sync>(
 ) -> MakePartitions<T> {
     let of = Arc::new(of);
     Arc::new(move |prototype, idleness| {
-        let known = known.iter().map(|p| (p.clone(), Partition::new(prototype.copy(), Timestamp::MIN)));
-        let partitions: BTreeMap<P, Partition<T>> = known.collect();
-        Box::new(Partitions { of: of.clone(), partitions, prototype, idleness, started: Timestamp::MIN })
+        Box::new(Partitions::new(known.iter().cloned(), of.clone(), prototype, idleness))
     })
 }
 
@@ -88,7 +86,10 @@ impl<T: Element> WatermarkStrategy<T> {
     /// How often the watermark moves unless it is said otherwise, in processing time.
     pub const INTERVAL: Duration = Duration::from_millis(200);
 
-    fn of(name: impl Into<String>, generator: impl WatermarkGenerator<T>) -> WatermarkStrategy<T> {
+    fn of(
+        name: impl Into<String>,
+        generator: impl AnyGenerator<T> + Clone + 'static,
+    ) -> WatermarkStrategy<T> {
         let generator = Proto::new(generator);
         WatermarkStrategy {
             name: name.into(),
@@ -102,32 +103,47 @@ impl<T: Element> WatermarkStrategy<T> {
         }
     }
 
+    fn of_estimator<E: TimestampObserving + Clone>(
+        name: impl Into<String>,
+        state: E::State,
+        make: impl Fn(E::State) -> E + Clone + Send + 'static,
+        warms_up: fn(&E) -> Option<WarmUp>,
+    ) -> WatermarkStrategy<T> {
+        WatermarkStrategy::of(name, OfEstimator { estimator: make(state), make, warms_up })
+    }
+
     /// The greatest timestamp so far less `bound`: for elements that come out of order by so much at most. A negative
     /// bound counts as zero.
     pub fn for_bounded_out_of_orderness(bound: Duration) -> WatermarkStrategy<T> {
-        let estimator = BoundedOutOfOrderness::new(Timestamp::MIN, bound);
-        WatermarkStrategy::of(format!("bounded out-of-orderness of {bound}"), OfEstimator(estimator))
+        let make = move |highest| BoundedOutOfOrderness::new(highest, bound);
+        let name = format!("bounded out-of-orderness of {bound}");
+        WatermarkStrategy::of_estimator(name, Timestamp::MIN, make, |_| None)
     }
 
     /// The greatest timestamp so far: for elements that come in order.
     pub fn for_monotonous_timestamps() -> WatermarkStrategy<T> {
-        WatermarkStrategy::of("monotonous timestamps", OfEstimator(Monotonic::default()))
+        WatermarkStrategy::of_estimator("monotonous timestamps", Timestamp::MIN, Monotonic::new, |_| None)
     }
 
     /// None before the input is over: for what is not looked at by event time.
     pub fn no_watermarks() -> WatermarkStrategy<T> {
-        WatermarkStrategy::of("no watermarks", Never)
+        WatermarkStrategy::of("no watermarks", Punctuated(|_: &T, _| None))
     }
 
     /// One that adapts to how far elements come out of order: [`SourceWatermark`], for each partition its own.
     pub fn source_watermark() -> WatermarkStrategy<T> {
-        let estimator = SourceWatermark::new(SourceWatermarkState::default());
-        WatermarkStrategy::of("source watermark", OfEstimator(estimator))
+        let warms_up = |estimator: &SourceWatermark| {
+            let seen = estimator.seen();
+            let needs = SourceWatermark::WARM_UP;
+            (seen <= needs).then_some(WarmUp { seen, needs })
+        };
+        let state = SourceWatermarkState::default();
+        WatermarkStrategy::of_estimator("source watermark", state, SourceWatermark::new, warms_up)
     }
 
     /// What `generator` says.
     pub fn for_generator(generator: impl WatermarkGenerator<T>) -> WatermarkStrategy<T> {
-        WatermarkStrategy::of("a generator", generator)
+        WatermarkStrategy::of("a generator", Custom(generator))
     }
 
     /// What elements say themselves: `f` is given each with its timestamp, and gives a watermark where there is one.
@@ -192,6 +208,11 @@ impl<T: Element> WatermarkStrategy<T> {
     pub fn with_control(mut self, control: Arc<dyn WatermarkControl>) -> WatermarkStrategy<T> {
         self.control = Some(control);
         self
+    }
+
+    /// What it is, for people.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     pub(crate) fn assigner(&self) -> Box<dyn Assigner<T>> {

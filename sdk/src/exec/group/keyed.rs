@@ -8,7 +8,7 @@ use super::{fanout::spread_groups, key_law::KeyLaw};
 use crate::{
     Element, Key, Step, Timestamp,
     batch::{BATCH_SIZE, Batch, ErasedBatch, Row},
-    exec::{Assigned, BundleCx, Downstream, Kernel, KernelResult, KeyedBatch},
+    exec::{Assigned, AssignedBy, BundleCx, Downstream, Kernel, KernelResult, KeyedBatch},
     window::Window,
 };
 
@@ -35,6 +35,10 @@ pub trait GroupState: Send {
     }
     /// The output watermark, of a transform that assigns one.
     fn assigned(&self) -> Option<Assigned> {
+        None
+    }
+    /// Where that watermark comes from.
+    fn assigned_by(&self, _now: Timestamp) -> Option<AssignedBy> {
         None
     }
 }

@@ -77,12 +77,20 @@ impl Default for SourceWatermarkState {
 }
 
 impl SourceWatermark {
+    /// Up to so many outputs the delay is 7 days: there is no watermark to speak of.
+    pub const WARM_UP: u64 = 250;
+
     /// An estimator that goes on from `state`.
     pub fn new(state: SourceWatermarkState) -> SourceWatermark {
         let SourceWatermarkState { highest, watermark, count, recent } = state;
         let mut values = SlidingQuantile::new();
         recent.into_iter().for_each(|value| values.push(value));
         SourceWatermark { highest, watermark, count, recent: values }
+    }
+
+    /// How many outputs it has seen.
+    pub fn seen(&self) -> u64 {
+        self.count
     }
 
     /// How far the watermark is put behind the highest timestamp; 7 days before the first output.
@@ -96,7 +104,7 @@ impl SourceWatermark {
 /// What is added to the quantile once there were `count` outputs, in milliseconds.
 fn margin(count: u64) -> u32 {
     match count {
-        0..=250 => GREATEST,
+        0..=SourceWatermark::WARM_UP => GREATEST,
         251..=500 => 30_000,
         501..=750 => 10_000,
         751..=1000 => 1000,
