@@ -251,6 +251,10 @@ impl Engine {
 
     fn draft_key_group(&mut self, id: StageId) -> Option<Draft> {
         while let Some(n) = self.pick_key_group(id) {
+            // One that is lent to a cut comes back ready.
+            if self.stages[id.0].key_groups[n].state.is_none() {
+                continue;
+            }
             let reached = self.reached(id);
             let resting = &mut self.stages[id.0].resting_groups;
             if resting.get(&n).is_some_and(|until| *until > reached.now) {

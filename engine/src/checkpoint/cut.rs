@@ -124,6 +124,12 @@ impl Engine {
     /// # Errors
     /// As [`begin_snapshot`](Engine::begin_snapshot).
     pub fn snapshot(&mut self) -> Result<Snapshot, PipelineError> {
+        // Encoding is the user's code.
+        let done = self.guarded(Engine::snapshot_at_once);
+        done.unwrap_or_else(|| Err(self.failure().cloned().unwrap_or_else(PipelineError::cancelled)))
+    }
+
+    fn snapshot_at_once(&mut self) -> Result<Snapshot, PipelineError> {
         let mut cut = self.begin_snapshot()?;
         while let Some(lent) = cut.encode_next()? {
             self.give_back(lent);

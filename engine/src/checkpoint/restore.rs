@@ -12,7 +12,7 @@ use purlin_sdk::{
 use super::{
     Segment, SegmentPart, Snapshot,
     header::{Header, not_built},
-    save::{ItemHeader, Place, next_item},
+    save::{ItemHeader, Place, SavedWindow, next_item},
 };
 use crate::{
     Engine, EngineConfig, StageId,
@@ -140,7 +140,10 @@ impl Engine {
                 }
                 Place::KeyGroup(n) => {
                     let n = n as usize;
-                    if n >= self.key_groups || !matches!(stage.root, Root::KeyGroups(_)) {
+                    let Root::KeyGroups(factory) = &stage.root else {
+                        return Err(DoFnError::msg("it has no key groups"));
+                    };
+                    if n >= factory.key_groups(self.key_groups) {
                         return Err(DoFnError::msg(format!("there is no key group {n}")));
                     }
                     self.waiting_bytes += item.bytes;
@@ -157,7 +160,8 @@ impl Engine {
     fn take_windows(&mut self, id: StageId, input: &mut &[u8]) -> Result {
         let plan = self.plan.clone();
         while !input.is_empty() {
-            let (window, hold, attempts, len): (Window, Timestamp, u32, u64) = take(input)?;
+            let (window, saved, len): (Window, SavedWindow, u64) = take(input)?;
+            let (hold, attempts, until) = saved;
             let mut tables = Vec::new();
             for _ in 0..len {
                 tables.push(match gatherer(&plan.stages[id.0].root)? {
@@ -170,7 +174,11 @@ impl Engine {
             if plan.stages[id.0].view.is_some() {
                 state.building.insert(window.clone());
             }
-            state.closed.push_back(Closing { window, hold, tables, waiting: BTreeSet::new(), attempts });
+            let closing = Closing { window, hold, tables, waiting: BTreeSet::new(), attempts };
+            match until {
+                Some(until) => self.park_window(id, closing, until),
+                None => state.closed.push_back(closing),
+            }
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Making the cut.
 
 use purlin_sdk::{
-    PipelineError, Result, Timestamp,
+    Phase, PipelineError, Result, Timestamp,
     batch::ErasedBatch,
     exec::{
         AnyTable, BatchCodec, BundleInput,
@@ -49,6 +49,10 @@ impl Place {
         item.key_group.map_or(Place::Queue, |n| Place::KeyGroup(n as u32))
     }
 }
+
+/// Of a window that closed: where it holds the watermark, how often it was tried, and until when, in processing time, it
+/// waits to be tried again.
+pub(super) type SavedWindow = (Timestamp, u32, Option<Timestamp>);
 
 /// Items of one stage as bytes, one behind the other.
 struct Items<'a> {
@@ -112,6 +116,7 @@ impl Engine {
 
     /// Encodes what waits at a stage, and lends the rest of what it has.
     pub(super) fn save_stage(&mut self, id: StageId, cut: &mut Cut) -> Result {
+        self.enter(id, Phase::Checkpoint);
         let plan = self.plan.clone();
         let stage = &plan.stages[id.0];
         let path = &*stage.name;
@@ -198,22 +203,22 @@ impl Engine {
     /// The windows of a grouping that closed and that nobody has emitted.
     fn windows_of(&self, id: StageId) -> Result<Vec<u8>> {
         let mut out = Vec::new();
-        let mut add = |window: &Window, hold: Timestamp, attempts: u32, tables: &[Box<dyn AnyTable>]| {
-            put(&(window.clone(), hold, attempts, tables.len() as u64), &mut out)?;
+        let mut add = |window: &Window, saved: SavedWindow, tables: &[Box<dyn AnyTable>]| {
+            put(&(window.clone(), saved, tables.len() as u64), &mut out)?;
             tables.iter().try_for_each(|table| table.save(&mut out))
         };
         for bundle in self.in_flight.values().filter(|b| b.stage == id) {
             if let Some(BundleInput::Window { window, tables }) = &bundle.backup {
-                add(window, bundle.hold, bundle.attempts, tables)?;
+                add(window, (bundle.hold, bundle.attempts, None), tables)?;
             }
         }
         let state = &self.stages[id.0];
         // One that still waits for bundles at work need not any more: these count as not started, and see the watermark
         // that has passed it when they do.
-        for Closing { window, hold, tables, attempts, .. } in
-            state.closed.iter().chain(&state.closing).chain(state.parked_windows.values())
-        {
-            add(window, *hold, *attempts, tables)?;
+        let closed = state.closed.iter().chain(&state.closing).map(|closing| (None, closing));
+        let parked = state.parked_windows.iter().map(|((until, _), closing)| (Some(*until), closing));
+        for (until, Closing { window, hold, tables, attempts, .. }) in closed.chain(parked) {
+            add(window, (*hold, *attempts, until), tables)?;
         }
         Ok(out)
     }
