@@ -49,6 +49,8 @@ pub(super) struct StageHeader {
     pub(super) windows: Vec<(Window, Timestamp)>,
     /// A view's windows below this are gone.
     pub(super) values_from: Timestamp,
+    /// Key groups whose bundle failed, until when they rest in processing time, and how often they were tried.
+    pub(super) resting: Vec<(u32, Timestamp, u32)>,
 }
 
 impl SavedGraph {

@@ -102,6 +102,15 @@ impl Engine {
                 return Err(PipelineError::user(step, Phase::Checkpoint, DoFnError::msg(what)));
             }
         }
+        for stage in &header.stages {
+            let Some(id) = known.get(stage.name.as_str()) else { continue };
+            for (n, until, attempts) in &stage.resting {
+                if let Some(group) = engine.stages[id.0].key_groups.get_mut(*n as usize) {
+                    group.attempts = *attempts;
+                    engine.rest(*id, *n as usize, *until);
+                }
+            }
+        }
         engine.wake_all();
         Ok(engine)
     }

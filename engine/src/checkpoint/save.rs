@@ -101,6 +101,11 @@ impl Engine {
             in_force: state.in_force,
             windows: state.windows.iter().map(|((_, window), hold)| (window.clone(), *hold)).collect(),
             values_from: state.values_from,
+            resting: state
+                .resting_groups
+                .iter()
+                .map(|(n, until)| (*n as u32, *until, state.key_groups[*n].attempts))
+                .collect(),
         });
         Ok(Header {
             graph,
