@@ -54,8 +54,7 @@ fn report_of(runner: &dyn Runner, build: impl Fn(PCollection<i64>)) -> StallRepo
         driven.tell(LiveEvent::Stop);
     });
     p.run_on(runner).unwrap().wait().unwrap();
-    let report = report.lock().unwrap().clone();
-    report
+    std::mem::take(&mut *report.lock().unwrap())
 }
 
 /// A source that has nothing to say, and looks again every hour.
