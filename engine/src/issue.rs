@@ -35,10 +35,6 @@ impl Engine {
     /// What to do next, with processing time at `now`.
     pub fn next(&mut self, now: Timestamp) -> Next {
         loop {
-            if self.failure.is_some() || self.cancelled || self.is_stopped() {
-                self.end_live();
-                return if self.in_flight.is_empty() { Next::Over } else { Next::Wait(None) };
-            }
             if let Some(next) = self.guarded(|engine| engine.look_for_work(now)) {
                 return next;
             }
@@ -47,6 +43,10 @@ impl Engine {
 
     fn look_for_work(&mut self, now: Timestamp) -> Next {
         loop {
+            if self.failure.is_some() || self.cancelled || self.is_stopped() {
+                self.end_live();
+                return if self.in_flight.is_empty() { Next::Over } else { Next::Wait(None) };
+            }
             let now = self.stream_clock().map_or(now, purlin_sdk::Clock::now);
             self.advance_clock(now);
             if let Some(task) = self.issue() {
