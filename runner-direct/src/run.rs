@@ -185,6 +185,8 @@ impl Runner for DirectRunner {
                 // Whoever waits for the run must hear of its end, also when the fault is the runner's own.
                 let result = catch_unwind(AssertUnwindSafe(|| run.finish()))
                     .unwrap_or_else(|payload| Err(PipelineError::panic(None, None, &*payload)));
+                // Whoever hears of the end may go on from the checkpoints, whose directory is one run's at a time.
+                drop(run.checkpoints.take());
                 // Before the engine is dropped, and with it what the pipeline was made of, whose `Drop` may panic.
                 run.shared.finish(result.map_err(|e| e.after_retries(retries).with_note(note)));
             })
