@@ -52,17 +52,18 @@ impl Engine {
             if let Some(task) = self.issue() {
                 return Next::Task(Box::new(task));
             }
+            // At rest, sources that are ahead go by the watermarks of this moment, and not by those of the last look.
+            if self.is_quiet()
+                && self.align_at_rest()
+                && let Some(task) = self.issue()
+            {
+                return Next::Task(Box::new(task));
+            }
             if self.next_live() {
                 continue;
             }
             if !self.is_quiet() {
                 return Next::Wait(self.next_wake());
-            }
-            // Quiescent. Sources that are ahead go by the watermarks of this moment, and not by those of the last look.
-            if self.align_at_rest()
-                && let Some(task) = self.issue()
-            {
-                return Next::Task(Box::new(task));
             }
             if self.ask_controls(ControlPoint::Quiescent) {
                 continue;
