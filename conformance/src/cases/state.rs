@@ -1,5 +1,8 @@
 //! State: every kind of cell, per key and window, whatever fails. Beam's `StateTests`.
 
+mod cells;
+mod sorted;
+
 use std::{
     fmt::Debug,
     sync::{
@@ -11,18 +14,27 @@ use std::{
 
 use purlin_derive::KeyedState;
 use purlin_sdk::{
-    CombineFn, DoFnError, Emitter, Key, KeyedDoFn, KeyedParDo, PCollection, ParDoOutputs, Pipeline,
-    ProcessContext, Result, Runner, Tag, TimerContext, Timestamp, WindowInto,
+    DoFnError, Emitter, Key, KeyedDoFn, KeyedParDo, PCollection, Pipeline, ProcessContext, Result, Runner,
+    Tag, TimerContext, WindowInto,
     metrics::{DROPPED_DUE_TO_LATENESS, LATE_DATA_OUTPUT},
     state::{Bag, Combining, Map, Multimap, OrderedList, Set, Timer, TimerFamily, Value},
     testing::TestStream,
     window::{FixedWindows, Sessions, Window},
 };
-use purlin_transforms::TopFn;
 
 use super::{
     probe::{Keyed, Probe, k, outputs, values},
     support::{Log, Numbers, assert_nothing, assert_says, at, build_errors, collect, run, secs, span},
+};
+
+pub use cells::{
+    Mean, b079_sequences_on_a_map, b081_a_large_set, bags, combining_state, combining_state_with_a_parameter,
+    maps, multimaps, ordered_lists, sets, values_of_a_key,
+};
+pub use sorted::{
+    b088_sorted_input_that_is_late_but_allowed, time_sorted_input, time_sorted_input_with_allowed_lateness,
+    time_sorted_input_with_late_data, time_sorted_input_with_timers,
+    timers_between_sorted_elements_with_lateness,
 };
 
 fn stream() -> Keyed {
@@ -108,30 +120,6 @@ pub fn state_of_one_name_in_two_transforms(r: &dyn Runner) {
     }
 }
 
-/// The mean of numbers.
-#[derive(Clone, Default, Debug)]
-pub struct Mean;
-
-impl CombineFn for Mean {
-    type Input = i64;
-    type Accumulator = (i64, u64);
-    type Output = f64;
-    fn create(&self) -> (i64, u64) {
-        (0, 0)
-    }
-    fn add_input(&self, acc: &mut (i64, u64), x: i64) {
-        acc.0 += x;
-        acc.1 += 1;
-    }
-    fn merge(&self, acc: &mut (i64, u64), other: (i64, u64)) {
-        acc.0 += other.0;
-        acc.1 += other.1;
-    }
-    fn extract(&self, (sum, n): (i64, u64)) -> f64 {
-        sum as f64 / n as f64
-    }
-}
-
 /// A cell of every kind.
 #[derive(KeyedState, Debug)]
 #[keyed_state(crate = "purlin_sdk")]
@@ -173,330 +161,6 @@ impl KeyedDoFn for Steps {
         out.emit(self.0[usize::try_from(step)?](s));
         Ok(())
     }
-}
-
-/// Does `steps` in one bundle, and each in a bundle of its own: they must say the same.
-fn steps(r: &dyn Runner, steps: &'static [Step], expected: &[&str]) {
-    let elements = || (0..steps.len() as i64).map(|i| (k(i), at(i)));
-    let together = stream().elements(elements());
-    let apart = elements().fold(stream(), |s, (x, t)| s.element_at(x, t));
-    for stream in [together, apart] {
-        let out = outputs(r, &stream, |pc| pc.par_do_keyed("Steps", Steps(steps)));
-        assert_eq!(values(out), expected);
-    }
-}
-
-/// The best two, by a CombineFn with a parameter.
-#[derive(KeyedState, Debug)]
-#[keyed_state(crate = "purlin_sdk")]
-struct Best {
-    #[combine(TopFn::largest(2))]
-    best: Combining<TopFn<i64>>,
-}
-
-#[derive(Clone)]
-struct BestTwo;
-
-impl KeyedDoFn for BestTwo {
-    type Key = String;
-    type Value = i64;
-    type Output = Vec<i64>;
-    type State = Best;
-    fn process(
-        &mut self,
-        _: &String,
-        x: i64,
-        s: &mut Best,
-        _: &ProcessContext<'_>,
-        out: &mut Emitter<'_, Vec<i64>>,
-    ) -> Result {
-        s.best.add(x);
-        out.emit(s.best.read());
-        Ok(())
-    }
-}
-
-/// A CombineFn is given where the state is declared.
-pub fn combining_state_with_a_parameter(r: &dyn Runner) {
-    let stream = [3, 1, 9, 5].into_iter().fold(stream(), |s, x| s.element_at(k(x), at(0)));
-    let log = Log::default();
-    run(r, |p| log.note("Collect", &p.apply("Stream", stream).par_do_keyed("Best", BestTwo)));
-    assert_eq!(log.take(), [vec![3], vec![3, 1], vec![9, 3], vec![9, 5]]);
-}
-
-/// Values: written, read, taken.
-pub fn values_of_a_key(r: &dyn Runner) {
-    steps(
-        r,
-        &[
-            |s| format!("{:?}", s.value.read()),
-            |s| {
-                s.value.write(1);
-                s.value.write(2);
-                format!("{:?}", s.value.read())
-            },
-            |s| format!("{:?} {:?}", s.value.take(), s.value.read()),
-            |s| {
-                s.value.write(3);
-                s.value.clear();
-                format!("{}", s.value.is_empty())
-            },
-        ],
-        &["None", "Some(2)", "Some(2) None", "true"],
-    );
-}
-
-/// Bags: what was read stays as it was when more is added.
-pub fn bags(r: &dyn Runner) {
-    steps(
-        r,
-        &[
-            |s| format!("{:?} {}", s.bag.read(), s.bag.is_empty()),
-            |s| {
-                s.bag.add(3);
-                let read = s.bag.read().to_vec();
-                s.bag.add(1);
-                s.bag.add(3);
-                format!("{read:?} {:?} {}", s.bag.read(), s.bag.len())
-            },
-            |s| format!("{:?} {:?}", s.bag.take(), s.bag.read()),
-            |s| {
-                s.bag.add(9);
-                s.bag.clear();
-                format!("{:?}", s.bag)
-            },
-        ],
-        &["[] true", "[3] [3, 1, 3] 3", "[3, 1, 3] []", "[]"],
-    );
-}
-
-/// Sets: each value once; adding says whether it is new.
-pub fn sets(r: &dyn Runner) {
-    steps(
-        r,
-        &[
-            |s| format!("{:?}", [97, 42, 42, 12].map(|x| s.set.add(x))),
-            |s| format!("{} {:?} {}", s.set.len(), s.set, s.set.contains(&42)),
-            |s| format!("{} {} {:?}", s.set.remove(&42), s.set.remove(&42), s.set),
-            |s| {
-                s.set.clear();
-                format!("{} {}", s.set.is_empty(), s.set.add(42))
-            },
-        ],
-        &["[true, true, false, true]", "3 {97, 42, 12} true", "true false {97, 12}", "true true"],
-    );
-}
-
-/// Maps: put, read, put if absent, whether or not anybody looks at what that says.
-pub fn maps(r: &dyn Runner) {
-    steps(
-        r,
-        &[
-            |s| format!("{:?} {:?}", s.map.put("a".into(), 97), s.map.put("b".into(), 42)),
-            |s| {
-                let snapshot: Vec<_> = s.map.iter().map(|(k, v)| format!("{k}{v}")).collect();
-                let old = s.map.put("b".into(), 33);
-                s.map.put_if_absent("b".into(), 1);
-                s.map.put_if_absent("c".into(), 12);
-                s.map.get_or_put_with("d".into(), || 5);
-                format!("{} {old:?} {:?}", snapshot.join(" "), s.map)
-            },
-            |s| format!("{:?} {:?} {}", s.map.get("b").copied(), s.map.remove("a"), s.map.contains_key("a")),
-            |s| format!("{:?} {:?}", s.map.keys().collect::<Vec<_>>(), s.map.values().collect::<Vec<_>>()),
-            |s| {
-                s.map.clear();
-                format!("{} {}", s.map.is_empty(), s.map.len())
-            },
-        ],
-        &[
-            "None None",
-            "a97 b42 Some(42) {\"a\": 97, \"b\": 33, \"c\": 12, \"d\": 5}",
-            "Some(33) Some(97) false",
-            "[\"b\", \"c\", \"d\"] [33, 12, 5]",
-            "true 0",
-        ],
-    );
-}
-
-/// Put and removed again and again; an iterator sees what was there when it was taken.
-pub fn b079_sequences_on_a_map(r: &dyn Runner) {
-    steps(
-        r,
-        &[
-            |s| {
-                s.map.put("a".into(), 1);
-                s.map.put("b".into(), 2);
-                let taken: Vec<(String, i64)> = s.map.iter().map(|(k, v)| (k.clone(), *v)).collect();
-                s.map.put("c".into(), 3);
-                s.map.remove("b");
-                format!("{taken:?}")
-            },
-            |s| format!("{:?} {:?}", s.map.remove("c"), s.map.remove("a")),
-            |s| format!("{:?}", s.map.put("a".into(), 1)),
-            |s| format!("{:?}", s.map.remove("a")),
-            |s| format!("{:?}", s.map.put("a".into(), 2)),
-            |s| format!("{:?}", s.map.remove("a")),
-            |s| format!("{:?} {}", s.map.get("a"), s.map.is_empty()),
-            |s| {
-                for _ in 0..2 {
-                    s.map.remove("a");
-                    s.map.put("a".into(), 7);
-                }
-                s.map.remove("a");
-                format!("{:?} {}", s.map.get("a"), s.map.is_empty())
-            },
-        ],
-        &[
-            "[(\"a\", 1), (\"b\", 2)]",
-            "Some(3) Some(1)",
-            "None",
-            "Some(1)",
-            "None",
-            "Some(2)",
-            "None true",
-            "None true",
-        ],
-    );
-}
-
-/// Multimaps: duplicates are kept, and keys are what they contain.
-pub fn multimaps(r: &dyn Runner) {
-    steps(
-        r,
-        &[
-            |s| {
-                format!(
-                    "{:?} {} {}",
-                    s.multi.get(&b"a"[..]),
-                    s.multi.contains_key(&b"a"[..]),
-                    s.multi.is_empty()
-                )
-            },
-            |s| {
-                for (key, value) in [("a", 97), ("a", 97), ("b", 33), ("a", 98)] {
-                    s.multi.put(key.as_bytes().to_vec(), value);
-                }
-                format!("{:?}", s.multi.get(&b"a"[..]))
-            },
-            |s| format!("{} {}", s.multi.keys().count(), s.multi.entries().map(|(_, v)| v).sum::<i64>()),
-            |s| {
-                let removed = s.multi.remove(&b"a"[..]);
-                format!("{removed:?} {:?} {}", s.multi.get(&b"a"[..]), s.multi.is_empty())
-            },
-            |s| format!("{:?} {}", s.multi.remove(&b"b".to_vec()), s.multi.is_empty()),
-            |s| {
-                s.multi.put(vec![], 1);
-                s.multi.clear();
-                format!("{}", s.multi.contains_key(&[][..]))
-            },
-        ],
-        &["[] false true", "[97, 97, 98]", "2 325", "[97, 97, 98] [] false", "[33] true", "false"],
-    );
-}
-
-/// Ordered lists: by timestamp, ranges from their start on and before their end.
-pub fn ordered_lists(r: &dyn Runner) {
-    fn read(s: &Kinds) -> String {
-        s.list.read().iter().map(|(_, c)| *c).collect()
-    }
-    fn range(s: &Kinds, from: i64, to: i64) -> String {
-        s.list.read_range(at(from)..at(to)).iter().map(|(_, c)| *c).collect()
-    }
-    steps(
-        r,
-        &[
-            |s| format!("{} {:?}", s.list.is_empty(), s.list.read()),
-            |s| {
-                for (t, c) in [(42, 'c'), (12, 'a'), (33, 'b'), (12, 'x')] {
-                    s.list.add(at(t), c);
-                }
-                read(s)
-            },
-            |s| format!("{} {} {}", range(s, 12, 42), range(s, 13, 43), range(s, 43, 100)),
-            |s| {
-                s.list.clear_range(at(12)..at(33));
-                read(s)
-            },
-            |s| {
-                s.list.clear();
-                format!("{}", s.list.is_empty())
-            },
-        ],
-        &["true []", "axbc", "axb bc ", "bc", "true"],
-    );
-}
-
-/// A combining cell reads as the combination of what was added so far.
-pub fn combining_state(r: &dyn Runner) {
-    steps(
-        r,
-        &[
-            |s| format!("{} {}", s.mean.is_empty(), s.mean.read().is_nan()),
-            |s| {
-                s.mean.add(1);
-                format!("{}", s.mean.read())
-            },
-            |s| {
-                s.mean.add(2);
-                format!("{}", s.mean.read())
-            },
-            |s| {
-                s.mean.add_accumulator((6, 1));
-                format!("{} {:?}", s.mean.read(), s.mean.accumulator())
-            },
-            |s| {
-                s.mean.clear();
-                s.mean.add_accumulator((6, 1));
-                format!("{}", s.mean.read())
-            },
-        ],
-        &["true true", "1", "1.5", "3 Some((9, 3))", "6"],
-    );
-}
-
-/// A set that gets the same thousand numbers ten times, in many bundles and any order.
-pub fn b081_a_large_set(r: &dyn Runner) {
-    const READ: i64 = -1;
-    const CLEAR: i64 = -2;
-    #[derive(KeyedState)]
-    #[keyed_state(crate = "purlin_sdk")]
-    struct Seen {
-        all: Set<i64>,
-    }
-    #[derive(Clone)]
-    struct Distinct;
-    impl KeyedDoFn for Distinct {
-        type Key = String;
-        type Value = i64;
-        type Output = String;
-        type State = Seen;
-        fn process(
-            &mut self,
-            _: &String,
-            x: i64,
-            s: &mut Seen,
-            _: &ProcessContext<'_>,
-            out: &mut Emitter<'_, String>,
-        ) -> Result {
-            match x {
-                READ => out.emit(s.all.iter().count().to_string()),
-                CLEAR => s.all.clear(),
-                x => {
-                    s.all.add(x);
-                }
-            }
-            Ok(())
-        }
-    }
-    let mut numbers = Numbers::of(3);
-    let mut stream = stream();
-    for _ in 0..10 {
-        let mut shuffled: Vec<_> = (0..1000).map(|x| (numbers.below(1 << 30), x)).collect();
-        shuffled.sort();
-        stream = stream.elements(shuffled.into_iter().map(|(_, x)| (k(x), at(0))));
-    }
-    let then = [READ, CLEAR, 5, READ].into_iter().fold(stream, |s, x| s.element_at(k(x), at(0)));
-    assert_eq!(values(outputs(r, &then, |pc| pc.par_do_keyed("Distinct", Distinct))), ["1000", "1"]);
 }
 
 /// No two bundles have a key at once: ten keys counted by many threads in small bundles.
@@ -633,158 +297,6 @@ pub fn b090_keys_of_nothing(r: &dyn Runner) {
     assert_eq!(of(r, options()), (expected.map(Into::into).to_vec(), expected.map(Into::into).to_vec()));
     assert_eq!(of(r, vec![(), ()]), (vec!["() [0, 1]".into()], vec!["() [0, 1]".into()]));
     assert_eq!(of(r, vec![Vec::<u8>::new(), vec![]]), (vec!["[] [0, 1]".into()], vec!["[] [0, 1]".into()]));
-}
-
-/// Emits elements in the order in which they come.
-fn in_order() -> Probe {
-    Probe::new(|_, i, s, cx, out| {
-        assert!(s.n.read().is_none_or(|last| *last <= cx.timestamp().as_millis()), "out of order");
-        s.n.write(cx.timestamp().as_millis());
-        out.emit(i.to_string());
-        Ok(())
-    })
-}
-
-fn sorted(pc: &PCollection<(String, i64)>, name: &str) -> PCollection<String> {
-    pc.par_do_keyed_with(name, KeyedParDo::of(in_order()).time_sorted()).main()
-}
-
-/// A thousand elements in reverse reach the DoFn in the order of time: bounded, and in a stream.
-pub fn time_sorted_input(r: &dyn Runner) {
-    let expected: Vec<String> = (0..1000).map(|i| i.to_string()).collect();
-    let bounded = Log::default();
-    run(r, |p| {
-        let values = p.create_timestamped("Values", (0..1000).rev().map(|i| (k(i), at(i))));
-        bounded.note("Collect", &sorted(&values, "Sorted"));
-    });
-    assert_eq!(bounded.take(), expected);
-    let stream = (0..10).rev().fold(stream(), |s, block| {
-        s.elements((0..100).rev().map(move |i| (k(block * 100 + i), at(block * 100 + i))))
-    });
-    let stream = stream.advance_watermark_to(at(500)).advance_watermark_to(at(700));
-    assert_eq!(values(outputs(r, &stream, |pc| sorted(&pc, "Sorted"))), expected);
-}
-
-/// What comes when its turn is over is dropped and counted; the rest is in order, also through a second one.
-pub fn time_sorted_input_with_late_data(r: &dyn Runner) {
-    let start = stream().elements((900..1000).rev().map(|i| (k(i), at(i)))).advance_watermark_to(at(100));
-    let stream = start.elements((0..900).rev().map(|i| (k(i), at(i))));
-    let log = Log::default();
-    let outcome = run(r, |p| {
-        let first = sorted(&p.apply("Stream", stream.clone()), "First");
-        let again = first.map("Again", |x| k(x.parse().unwrap_or(-1)));
-        log.note("Collect", &sorted(&again, "Second"));
-    });
-    assert_eq!(log.take(), (100..1000).map(|i| i.to_string()).collect::<Vec<_>>());
-    let dropped = |step| outcome.metrics.committed.counter(step, DROPPED_DUE_TO_LATENESS);
-    assert_eq!((dropped("First"), dropped("Second")), (100, 0));
-}
-
-/// With lateness allowed, elements wait for as long, and nothing is lost.
-pub fn time_sorted_input_with_allowed_lateness(r: &dyn Runner) {
-    let start = stream().elements((900..1000).rev().map(|i| (k(i), at(i)))).advance_watermark_to(at(100));
-    let stream = start.elements((0..900).rev().map(|i| (k(i), at(i))));
-    let log = Log::default();
-    run(r, |p| {
-        let late = WindowInto::same().allowed_lateness(secs(5000));
-        let values = p.apply("Stream", stream.clone()).window_into("Late", late);
-        log.note("Collect", &sorted(&values, "Sorted"));
-    });
-    assert_eq!(log.take(), (0..1000).map(|i| i.to_string()).collect::<Vec<_>>());
-}
-
-/// Late by less than is allowed is delivered; by more it is dropped and counted, or had.
-pub fn b088_sorted_input_that_is_late_but_allowed(r: &dyn Runner) {
-    const LATE: Tag<(String, i64)> = Tag::new("late");
-    let stream = stream().advance_watermark_to(at(20)).element_at(k(15), at(15)).element_at(k(5), at(5));
-    let stream = stream.advance_watermark_to(at(25)).advance_watermark_to(at(26)).element_at(k(30), at(30));
-    for has_output in [false, true] {
-        let (log, late) = (Log::default(), Log::default());
-        let outcome = run(r, |p| {
-            let windows = WindowInto::same().allowed_lateness(secs(10));
-            let values = p.apply("Stream", stream.clone()).window_into("Late", windows);
-            let probe = Probe::new(|_, i, _, cx, out| {
-                let watermark = cx.current_watermark().unwrap_or(Timestamp::MIN);
-                let when = if watermark == Timestamp::MAX { -1 } else { watermark.as_millis() / 1000 };
-                out.emit(format!("{i} at {when}"));
-                Ok(())
-            });
-            let par_do = KeyedParDo::of(probe).time_sorted();
-            let par_do = if has_output { par_do.late_data(LATE) } else { par_do };
-            let parts: ParDoOutputs<String> = values.par_do_keyed_with("Sorted", par_do);
-            log.note("Collect", &parts.main());
-            if has_output {
-                late.note("CollectLate", &parts.tagged(LATE));
-            }
-        });
-        assert_eq!(log.take(), ["15 at 26", "30 at -1"]);
-        assert_eq!(late.take(), if has_output { vec![k(5)] } else { vec![] });
-        let dropped = outcome.metrics.committed.counter("Sorted", DROPPED_DUE_TO_LATENESS);
-        assert_eq!(dropped, i64::from(!has_output));
-        let rescued = outcome.metrics.committed.counter("Sorted", LATE_DATA_OUTPUT);
-        assert_eq!(rescued, i64::from(has_output));
-    }
-}
-
-/// Timers come between the elements that they are between in time, and waiting elements hold the watermark.
-pub fn time_sorted_input_with_timers(r: &dyn Runner) {
-    let probe = Probe::new(|_, i, s, cx, out| {
-        out.emit(format!("{i}"));
-        if i == 1 { s.a.set(cx, at(5)) } else { Ok(()) }
-    });
-    let stream = stream().elements([9, 5, 1, 4].map(|t| (k(t), at(t)))).advance_watermark_to(at(20));
-    let (log, counted) = (Log::default(), Log::default());
-    run(r, |p| {
-        let values = p.apply("Stream", stream.clone());
-        let out = values.par_do_keyed_with("Sorted", KeyedParDo::of(probe).time_sorted()).main();
-        log.note("Collect", &out);
-        let fives = out.window_into("Fives", FixedWindows::of(secs(5))).map("One", |_| ((), 1_i64));
-        let grouped = fives.group_by_key("Group");
-        counted.note("Count", &grouped.map_cx("Size", |(_, v), cx| Ok((span(&cx.window()).0, v.len()))));
-    });
-    assert_eq!(log.take(), ["1", "4", "5", "A", "9"]);
-    assert_eq!(counted.take_sorted(), [(0, 2), (5, 3)]);
-}
-
-/// So it is with lateness allowed: a timer waits as long as an element of its time would.
-pub fn timers_between_sorted_elements_with_lateness(r: &dyn Runner) {
-    // A session of its own: it ends three seconds after its last element.
-    let probe = Probe::new(|_, i, s, cx, out| {
-        out.emit(format!("{i}"));
-        s.a.set(cx, (cx.timestamp() + secs(3)).min(cx.window().max_timestamp()))
-    });
-    for lateness in [0, 4, 200] {
-        let windows = || WindowInto::of(FixedWindows::of(secs(100))).allowed_lateness(secs(lateness));
-        let log = Log::default();
-        run(r, |p| {
-            let elements = [21, 4, 2, 99, 0, 20, 150].map(|t| (k(t), at(t)));
-            let values = p.create_timestamped("Values", elements).window_into("Hundred", windows());
-            let sorted = values.par_do_keyed_with("Sorted", KeyedParDo::of(probe.clone()).time_sorted());
-            log.note("Collect", &sorted.main());
-        });
-        let mut seen = log.take();
-        // Windows end in any order when the input ends.
-        let second = seen.iter().position(|x| x == "150").expect("it is there");
-        assert_eq!(seen.drain(second..second + 2).collect::<Vec<_>>(), ["150", "A"]);
-        assert_eq!(seen, ["0", "2", "4", "A", "20", "21", "A", "99", "A"], "lateness {lateness}");
-    }
-    // What is late and allowed still comes before the timers of later times, and what they emit is not late.
-    let stream = stream().elements([0, 2, 20].map(|t| (k(t), at(t)))).advance_watermark_to(at(8));
-    let stream = stream.elements([5, 4].map(|t| (k(t), at(t)))).advance_watermark_to(at(13));
-    let (log, late) = (Log::default(), Log::default());
-    let outcome = run(r, |p| {
-        let windows = WindowInto::of(FixedWindows::of(secs(100))).allowed_lateness(secs(4));
-        let values = p.apply("Stream", stream.clone()).window_into("Hundred", windows);
-        let out = values.par_do_keyed_with("Sorted", KeyedParDo::of(probe.clone()).time_sorted()).main();
-        log.note("Collect", &out);
-        let fives = out.window_into("Fives", FixedWindows::of(secs(5)));
-        let grouped = fives.map("One", |_| ((), 1_i64)).group_by_key("Group");
-        late.note("Count", &grouped.map_cx("Size", |(_, v), cx| Ok((span(&cx.window()).0, v.len()))));
-    });
-    assert_eq!(log.take(), ["0", "2", "4", "5", "A", "20", "A"]);
-    // The four came late; what timers emitted did not.
-    assert_eq!(late.take_sorted(), [(0, 1), (0, 2), (5, 2), (20, 2)]);
-    assert_eq!(outcome.metrics.committed.counter("Group", DROPPED_DUE_TO_LATENESS), 0);
 }
 
 /// Elements for a window that has expired go where they are wanted, or are dropped and counted.
