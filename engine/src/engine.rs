@@ -158,7 +158,7 @@ impl Engine {
         }
         let mut env = env;
         let streams = Streams::new(&plan);
-        let live = Live::new(&plan);
+        let live = Live::new(&plan)?;
         let scripted = live.as_ref().map(|live| live.script().clock()).or(streams.clock());
         if let Some(clock) = scripted {
             // A pipeline with a script lives on the script's time.

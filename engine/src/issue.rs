@@ -96,8 +96,9 @@ impl Engine {
                     }
                 }
                 (None, _) => {
-                    let stuck = self.stuck();
-                    self.fail(PipelineError::runner(stuck));
+                    let stall = self.stall_report();
+                    let what = format!("the pipeline cannot go on, and it is not done: {stall}");
+                    self.fail(PipelineError::runner(what));
                     return Next::Over;
                 }
             }

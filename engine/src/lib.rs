@@ -31,7 +31,6 @@ mod side;
 mod split;
 mod stall;
 mod state;
-mod stuck;
 mod task;
 mod test_stream;
 mod windows;

@@ -1,9 +1,12 @@
 //! Live streams: what happens in them is told while the pipeline runs.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use purlin_sdk::{
-    PipelineError, RunShared, Timestamp,
+    BuildError, BuildErrors, PipelineError, RunShared, Timestamp,
     live::{LiveEvent, LiveScript},
 };
 
@@ -14,7 +17,7 @@ use crate::{Engine, Plan, StageId, plan::Root, progress::Held, state::Item};
 pub(crate) struct Live {
     script: Arc<LiveScript>,
     /// By their numbers.
-    stages: Vec<StageId>,
+    stages: BTreeMap<usize, StageId>,
     watermark: Timestamp,
     /// Whether the script ended the run.
     stopped: bool,
@@ -22,20 +25,31 @@ pub(crate) struct Live {
 
 impl Live {
     /// Nothing, when there is none.
-    pub(crate) fn new(plan: &Plan) -> Option<Live> {
-        let mut streams: Vec<_> = plan
-            .stages
-            .iter()
-            .enumerate()
-            .filter_map(|(i, stage)| match &stage.root {
-                Root::Live(stream) => Some((stream, StageId(i))),
-                _ => None,
-            })
-            .collect();
-        streams.sort_by_key(|(stream, _)| stream.number);
-        let script = streams.first()?.0.script.clone();
-        let stages = streams.into_iter().map(|(_, stage)| stage).collect();
-        Some(Live { script, stages, watermark: Timestamp::MIN, stopped: false })
+    ///
+    /// # Errors
+    /// When the streams are those of several scripts.
+    pub(crate) fn new(plan: &Plan) -> Result<Option<Live>, BuildErrors> {
+        let mut live: Option<Live> = None;
+        let mut errors = Vec::new();
+        for (i, stage) in plan.stages.iter().enumerate() {
+            let Root::Live(stream) = &stage.root else { continue };
+            let live = live.get_or_insert_with(|| Live {
+                script: stream.script.clone(),
+                stages: BTreeMap::new(),
+                watermark: Timestamp::MIN,
+                stopped: false,
+            });
+            if !Arc::ptr_eq(&live.script, &stream.script) {
+                let why = "another script feeds it than the other live streams, and a pipeline lives on the time of one: \
+                           make all of them from one script";
+                errors.push(BuildError::new(stage.step.clone(), why));
+            } else if live.stages.insert(stream.number, StageId(i)).is_some() {
+                let why = format!("another live stream has its number, {}: give each its own", stream.number);
+                errors.push(BuildError::new(stage.step.clone(), why));
+            }
+        }
+        BuildErrors::check(errors)?;
+        Ok(live)
     }
 
     pub(crate) fn script(&self) -> &Arc<LiveScript> {
@@ -72,9 +86,15 @@ impl Engine {
         let Some(event) = live.script.next(quiet) else { return false };
         match event {
             LiveEvent::Elements(number, batch) => {
-                if let Some(stage) = live.stages.get(number).copied()
-                    && !batch.is_empty()
-                {
+                let Some(stage) = live.stages.get(&number).copied() else {
+                    let streams = live.stages.len();
+                    let what = format!(
+                        "elements came for live stream {number}, and the pipeline has {streams} others"
+                    );
+                    self.fail(PipelineError::runner(what));
+                    return true;
+                };
+                if !batch.is_empty() {
                     let item = Item::elements(batch);
                     self.waiting_bytes += item.bytes;
                     self.stages[stage.0].push(item);
@@ -85,13 +105,13 @@ impl Engine {
                 let from = live.watermark;
                 let to = to.max(from);
                 live.watermark = to;
-                let stages = live.stages.clone();
+                let stages: BTreeSet<StageId> = live.stages.values().copied().collect();
                 for stage in &stages {
                     let progress = &mut self.stages[stage.0].progress;
                     progress.open(Held::at(to, to));
                     progress.close(Held::at(from, from));
                 }
-                self.propagate(stages.into_iter().collect::<BTreeSet<_>>());
+                self.propagate(stages);
             }
             LiveEvent::Clock(by) => {
                 let clock = live.script.clock();

@@ -182,9 +182,9 @@ impl LiveScript {
         self.lock().snapshot = Some(snapshot);
     }
 
-    /// For the engine: what it goes on from.
-    pub fn snapshot(&self) -> Option<Vec<u8>> {
-        self.lock().snapshot.clone()
+    /// For the engine: what it goes on from, if anything; once.
+    pub fn take_snapshot(&self) -> Option<Vec<u8>> {
+        self.lock().snapshot.take()
     }
 
     /// For the engine: the next event. `quiet` says that nothing is pending and nothing runs.

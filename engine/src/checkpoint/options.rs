@@ -57,7 +57,7 @@ impl CheckpointOptions {
                 ));
             }
             let engine = Engine::new(graph, env.clone(), config.clone())?;
-            let live = engine.live.as_ref().and_then(|live| live.script().snapshot());
+            let live = engine.live.as_ref().and_then(|live| live.script().take_snapshot());
             let Some(bytes) = live else { return Ok((engine, None)) };
             let snapshot = Snapshot::from_bytes(&bytes)?;
             return Ok((Engine::restore(graph, env, config, &snapshot)?, None));
