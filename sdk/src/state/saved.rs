@@ -39,6 +39,29 @@ pub fn load<C: SavedCell>(cell: &mut C, input: &mut &[u8]) -> Result {
     cell.load(input)
 }
 
+/// Appends so many pairs.
+fn save_pairs<'a, A: Element, B: Element>(
+    len: usize,
+    pairs: impl Iterator<Item = (&'a A, &'a B)>,
+    out: &mut Vec<u8>,
+) -> Result {
+    put_len(len, out)?;
+    for (first, second) in pairs {
+        put(first, out)?;
+        put(second, out)?;
+    }
+    Ok(())
+}
+
+/// Takes pairs off the front of `input`.
+fn load_pairs<A: Element, B: Element>(input: &mut &[u8], mut add: impl FnMut(A, B)) -> Result {
+    for _ in 0..take_len(input)? {
+        let first = take(input)?;
+        add(first, take(input)?);
+    }
+    Ok(())
+}
+
 impl<T: Element> SavedCell for Value<T> {
     fn save(&self, out: &mut Vec<u8>) -> Result {
         put(&self.read().is_some(), out)?;
@@ -83,39 +106,21 @@ impl<C: CombineFn> SavedCell for Combining<C> {
 
 impl<K: Key, V: Element> SavedCell for Map<K, V> {
     fn save(&self, out: &mut Vec<u8>) -> Result {
-        put_len(self.len(), out)?;
-        for (key, value) in self.iter() {
-            put(key, out)?;
-            put(value, out)?;
-        }
-        Ok(())
+        save_pairs(self.len(), self.iter(), out)
     }
 
     fn load(&mut self, input: &mut &[u8]) -> Result {
-        for _ in 0..take_len(input)? {
-            let key = take(input)?;
-            self.put(key, take(input)?);
-        }
-        Ok(())
+        load_pairs(input, |key, value| drop(self.put(key, value)))
     }
 }
 
 impl<K: Key, V: Element> SavedCell for Multimap<K, V> {
     fn save(&self, out: &mut Vec<u8>) -> Result {
-        put_len(self.entries().count(), out)?;
-        for (key, value) in self.entries() {
-            put(key, out)?;
-            put(value, out)?;
-        }
-        Ok(())
+        save_pairs(self.entries().count(), self.entries(), out)
     }
 
     fn load(&mut self, input: &mut &[u8]) -> Result {
-        for _ in 0..take_len(input)? {
-            let key = take(input)?;
-            self.put(key, take(input)?);
-        }
-        Ok(())
+        load_pairs(input, |key, value| self.put(key, value))
     }
 }
 
@@ -144,10 +149,6 @@ impl<T: Element> SavedCell for OrderedList<T> {
     }
 
     fn load(&mut self, input: &mut &[u8]) -> Result {
-        for _ in 0..take_len(input)? {
-            let at = take(input)?;
-            self.add(at, take(input)?);
-        }
-        Ok(())
+        load_pairs(input, |at, value| self.add(at, value))
     }
 }
