@@ -59,6 +59,7 @@ mod time_windows;
 mod trigger;
 mod waiting;
 mod watermark_policy;
+mod whole_file;
 mod with_watermark;
 mod writer;
 

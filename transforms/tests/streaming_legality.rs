@@ -204,3 +204,13 @@ fn flowing_triggers_are_for_few_operators() {
     };
     assert!(said(OutputMode::Update, real_time, again).unwrap().contains("different sources"));
 }
+
+#[test]
+fn a_watermark_that_is_not_the_query_s_is_refused() {
+    let own = |p: &Pipeline| {
+        events(p, "A")
+            .with_watermark("Own", |(at, _)| *at, Duration::from_minutes(5))
+            .map("Key", |(_, key)| key)
+    };
+    refused(OutputMode::Append, own, &["`Own`", "streaming::WithWatermark"]);
+}

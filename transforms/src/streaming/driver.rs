@@ -84,7 +84,8 @@ impl From<PipelineError> for Halt {
     }
 }
 
-pub(super) type Step1<R = ()> = Result<R, Halt>;
+/// What a part of the driver's work comes to.
+pub(super) type Driven<R = ()> = Result<R, Halt>;
 
 impl<T: Send + 'static> Driver<T> {
     /// Drives the query until it ends.
@@ -110,7 +111,8 @@ impl<T: Send + 'static> Driver<T> {
         self.query.end(end);
     }
 
-    fn work(&mut self) -> Step1 {
+    fn work(&mut self) -> Driven {
+        self.query.begin();
         self.sink.open().map_err(|e| self.sink_failed(e))?;
         self.catch_up();
         self.begin()?;
@@ -118,7 +120,7 @@ impl<T: Send + 'static> Driver<T> {
     }
 
     /// Where it begins when it does not go on from a checkpoint.
-    fn begin(&mut self) -> Step1 {
+    fn begin(&mut self) -> Driven {
         if self.at.offsets.is_empty() {
             for feed in &mut self.feeds {
                 let first = feed.source.initial_offset().map_err(|e| feed_failed(&feed.step, e))?;
@@ -148,12 +150,12 @@ impl<T: Send + 'static> Driver<T> {
     }
 
     /// Waits until the pipeline has worked off all that it was told.
-    pub(super) fn settle(&self) -> Step1 {
+    pub(super) fn settle(&self) -> Driven {
         if self.cx.script().settle() { Ok(()) } else { Err(Halt::RunOver) }
     }
 
     /// Lets a millisecond of processing time pass as often as an operator may wait for another one.
-    pub(super) fn tick(&self, epoch: Epoch) -> Step1 {
+    pub(super) fn tick(&self, epoch: Epoch) -> Driven {
         for tick in 1..=self.cx.stateful_operators() + 1 {
             self.cx.set_epoch(Epoch { tick, ..epoch });
             self.cx.script().tell(LiveEvent::Clock(Duration::from_millis(1)));

@@ -31,6 +31,8 @@ pub(super) struct Fact {
     pub(super) operators: BTreeSet<usize>,
     /// Transforms before it, by their places in the graph, that are no operators and keep state.
     pub(super) native: BTreeSet<usize>,
+    /// Transforms before it, by their places in the graph, that assign a watermark of their own.
+    pub(super) assigned: BTreeSet<usize>,
     /// Unions of a stream with something that has an end.
     pub(super) mixed: BTreeSet<usize>,
     /// Whatever else is no map: flattens and reshuffles.
@@ -54,6 +56,7 @@ impl Fact {
                 (&mut merged.sources, &fact.sources),
                 (&mut merged.operators, &fact.operators),
                 (&mut merged.native, &fact.native),
+                (&mut merged.assigned, &fact.assigned),
                 (&mut merged.mixed, &fact.mixed),
                 (&mut merged.moved, &fact.moved),
             ] {
@@ -87,6 +90,9 @@ impl Facts {
             let own = operators.iter().any(|operator| operator.contains(node.step.path()));
             match &node.op {
                 _ if own => {}
+                Op::AssignWatermark(_) => {
+                    fact.assigned.insert(at);
+                }
                 Op::Group(_) | Op::View(_) | Op::Splittable(_) if fact.streaming => {
                     fact.native.insert(at);
                 }

@@ -76,6 +76,13 @@ impl<'a> Legality<'a> {
                 )
             }));
         }
+        for step in self.steps(&result.assigned) {
+            errors.push(BuildError::new(
+                step,
+                "it gives the pipeline another watermark than the query's, which moves between epochs: use \
+                 `streaming::WithWatermark`",
+            ));
+        }
         for step in self.steps(&result.mixed) {
             errors.push(BuildError::new(
                 step,

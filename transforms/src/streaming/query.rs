@@ -29,6 +29,8 @@ pub(crate) struct QueryShared {
 
 #[derive(Default)]
 struct State {
+    /// Whether the pipeline runs, or did.
+    started: bool,
     stop: bool,
     /// How often somebody asked for all data that are there to be processed.
     asked: u64,
@@ -96,12 +98,12 @@ impl StreamingQuery {
     }
 
     /// Ends the query when the epoch at work is done, and waits for that. What is gathered stays in the checkpoint, if
-    /// there is one.
+    /// there is one. One that was declared and does not run yet ends as soon as it does.
     pub fn stop(&self) {
         self.0.lock().stop = true;
         self.0.script.nudge();
         let mut state = self.0.lock();
-        while state.end.is_none() {
+        while state.started && state.end.is_none() {
             state = self.0.wait(state);
         }
     }
@@ -207,6 +209,11 @@ impl QueryShared {
 
     fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The pipeline runs.
+    pub(crate) fn begin(&self) {
+        self.lock().started = true;
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

@@ -1,13 +1,11 @@
 //! Small files that are there as a whole or not at all.
 
-use std::{
-    fs::{self, File},
-    io::{self, Write},
-    path::Path,
-};
+use std::{fs, io, path::Path};
 
 use purlin_sdk::PipelineError;
 use serde::{Serialize, de::DeserializeOwned};
+
+use crate::streaming::whole_file::write_whole;
 
 /// What a file begins with; another number when its contents mean something else.
 const VERSION: &str = "purlin-checkpoint v1";
@@ -22,21 +20,7 @@ pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<(), PipelineE
 
 /// Writes `bytes` at `path`, all or nothing.
 pub(super) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), PipelineError> {
-    let written = || -> io::Result<()> {
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(".tmp");
-        let temporary = path.with_file_name(name);
-        let mut file = File::create(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        if let Some(dir) = path.parent() {
-            // The name is on disk only when the folder is.
-            File::open(dir)?.sync_all()?;
-        }
-        Ok(())
-    };
-    written().map_err(|e| PipelineError::runner(format!("{} cannot be written: {e}", path.display())))
+    write_whole(path, |to| Ok(to.write_all(bytes)?)).map_err(|e| PipelineError::runner(e.to_string()))
 }
 
 /// Reads what was written at `path`; nothing when there is no such file.

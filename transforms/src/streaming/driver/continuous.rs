@@ -1,9 +1,9 @@
 //! Epochs in which rows flow without waiting for each other.
 
-use purlin_sdk::{Duration, Timestamp, live::LiveEvent};
+use purlin_sdk::{Duration, Timestamp};
 
-use super::{Driver, Halt, Step1, feed_failed, report::Took, triggers::next_tick};
-use crate::streaming::{Epoch, Phase, checkpoint::EpochLog, collect::gathered};
+use super::{Driven, Driver, report::Took, triggers::next_tick};
+use crate::streaming::{checkpoint::EpochLog, collect::gathered};
 
 /// How long it sleeps before it looks for more rows, when there were none.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(1);
@@ -11,7 +11,7 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(1);
 impl<T: Send + 'static> Driver<T> {
     /// Rows flow, and their results reach the sink, as they come; an epoch ends every so often. With `stateful`
     /// operators the watermark moves at its end.
-    pub(super) fn run_flowing(&mut self, every: Duration, stateful: bool) -> Step1 {
+    pub(super) fn run_flowing(&mut self, every: Duration, stateful: bool) -> Driven {
         if let Some(again) = self.at.again.take() {
             // What the run before had begun to read belongs to the first epoch of this one.
             self.at.next = again.epoch;
@@ -22,21 +22,22 @@ impl<T: Send + 'static> Driver<T> {
         Ok(())
     }
 
-    fn flow(&mut self, every: Duration, stateful: bool) -> Step1 {
+    fn flow(&mut self, every: Duration, stateful: bool) -> Driven {
         let began = self.catch_up();
         let mut took = Took::new(began);
         let end = if stateful { began + every } else { next_tick(began, every) };
-        let epoch = Epoch {
-            id: self.at.next,
-            phase: Phase::Rows,
-            tick: 0,
-            mode: self.settings.mode,
-            immediate: true,
-            late: self.at.before,
+        // How far it goes, and whether there is anything, is known when it is over.
+        let mut log = EpochLog {
+            epoch: self.at.next,
+            from: self.at.offsets.clone(),
+            to: Vec::new(),
             watermark: self.at.watermark,
+            late: self.at.before,
+            no_data: false,
+            policy: self.settings.policy,
             began,
         };
-        let from = self.at.offsets.clone();
+        let epoch = self.epoch(&log, true);
         self.cx.begin_epoch(epoch);
         self.query.set_status("Processing rows as they come", false, true);
         let mut counts = vec![0; self.feeds.len()];
@@ -64,43 +65,28 @@ impl<T: Send + 'static> Driver<T> {
         if output == 0 {
             self.sink.add(epoch.id, Vec::new(), self.settings.mode).map_err(|e| self.sink_failed(e))?;
         }
-        let log = EpochLog {
-            epoch: epoch.id,
-            from,
-            to: self.at.offsets.clone(),
-            watermark: epoch.watermark,
-            late: epoch.late,
-            no_data: counts.iter().all(|n| *n == 0),
-            policy: self.settings.policy,
-            began,
-        };
-        took.time("walCommit", || match &mut self.checkpoint {
-            Some(checkpoint) => checkpoint.begin(&log).map_err(Halt::from),
-            None => Ok(()),
-        })?;
+        log.to = self.at.offsets.clone();
+        log.no_data = counts.iter().all(|n| *n == 0);
+        self.note_begun(&log, &mut took)?;
         self.done(log, &counts, output, took)
     }
 
     /// Feeds what is new; whether there was anything.
-    fn feed_once(&mut self, counts: &mut [u64], arrival: &mut i64) -> Step1<bool> {
+    fn feed_once(&mut self, counts: &mut [u64], arrival: &mut i64) -> Driven<bool> {
         let found = self.look(true, None)?;
         let mut any = false;
         for (number, to) in found.into_iter().enumerate() {
             let Some(to) = to else { continue };
             any = true;
-            let feed = &mut self.feeds[number];
-            let from = &self.at.offsets[number];
-            let batch = feed.source.read(from, &to, *arrival).map_err(|e| feed_failed(&feed.step, e))?;
-            counts[number] += batch.len() as u64;
-            *arrival = arrival.saturating_add(i64::try_from(batch.len()).unwrap_or(i64::MAX));
-            self.cx.script().tell(LiveEvent::Elements(number, batch));
+            let from = self.at.offsets[number].clone();
+            counts[number] += self.feed(number, &from, &to, arrival)?;
             self.at.offsets[number] = to;
         }
         Ok(any)
     }
 
     /// Gives to the sink what has come out; how many rows.
-    fn hand_over(&mut self, epoch: u64) -> Step1<usize> {
+    fn hand_over(&mut self, epoch: u64) -> Driven<usize> {
         let rows = gathered::<T>(self.cx.take_results());
         let n = rows.len();
         if n > 0 {

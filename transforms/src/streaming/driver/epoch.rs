@@ -4,12 +4,12 @@ use std::{sync::mpsc, time::Instant};
 
 use purlin_sdk::{Clock, Timestamp, live::LiveEvent};
 
-use super::{Driver, Halt, Step1, feed_failed, report::Took};
+use super::{Driven, Driver, Halt, feed_failed, report::Took};
 use crate::streaming::{Epoch, Offset, Phase, ReadUpTo, checkpoint::EpochLog, collect::gathered};
 
 impl<T: Send + 'static> Driver<T> {
     /// How far each source goes in the next epoch, where there is something new.
-    pub(super) fn look(&mut self, limited: bool, targets: Option<&[Offset]>) -> Step1<Vec<Option<Offset>>> {
+    pub(super) fn look(&mut self, limited: bool, targets: Option<&[Offset]>) -> Driven<Vec<Option<Offset>>> {
         let mut found = Vec::with_capacity(self.feeds.len());
         for (i, feed) in self.feeds.iter_mut().enumerate() {
             let up_to = ReadUpTo { limited, end: targets.and_then(|targets| targets.get(i)) };
@@ -25,7 +25,7 @@ impl<T: Send + 'static> Driver<T> {
         limited: bool,
         targets: Option<&[Offset]>,
         may_close: bool,
-    ) -> Step1<bool> {
+    ) -> Driven<bool> {
         let triggered = self.catch_up();
         let mut took = Took::new(triggered);
         if let Some(again) = self.at.again.take() {
@@ -52,10 +52,7 @@ impl<T: Send + 'static> Driver<T> {
             policy: self.settings.policy,
             began: triggered,
         };
-        took.time("walCommit", || match &mut self.checkpoint {
-            Some(checkpoint) => checkpoint.begin(&log).map_err(Halt::from),
-            None => Ok(()),
-        })?;
+        self.note_begun(&log, &mut took)?;
         self.execute(log, took)?;
         Ok(true)
     }
@@ -70,31 +67,17 @@ impl<T: Send + 'static> Driver<T> {
     }
 
     /// Works the epoch off. When it fails nothing of it is noted but that it was begun.
-    fn execute(&mut self, log: EpochLog, mut took: Took) -> Step1 {
-        let epoch = Epoch {
-            id: log.epoch,
-            phase: Phase::Rows,
-            tick: 0,
-            mode: self.settings.mode,
-            immediate: false,
-            late: log.late,
-            watermark: log.watermark,
-            began: log.began,
-        };
+    fn execute(&mut self, log: EpochLog, mut took: Took) -> Driven {
+        let epoch = self.epoch(&log, false);
         self.cx.begin_epoch(epoch);
-        let mut counts = Vec::with_capacity(self.feeds.len());
+        let mut counts = vec![0; self.feeds.len()];
         let mut arrival = 0;
         let started = Instant::now();
-        for (number, feed) in self.feeds.iter_mut().enumerate() {
+        for (number, count) in counts.iter_mut().enumerate() {
             let (from, to) = (&log.from[number], &log.to[number]);
-            let mut count = 0;
             if from != to {
-                let batch = feed.source.read(from, to, arrival).map_err(|e| feed_failed(&feed.step, e))?;
-                count = batch.len() as u64;
-                arrival = arrival.saturating_add(i64::try_from(batch.len()).unwrap_or(i64::MAX));
-                self.cx.script().tell(LiveEvent::Elements(number, batch));
+                *count = self.feed(number, from, to, &mut arrival)?;
             }
-            counts.push(count);
         }
         took.add("getBatch", started.elapsed());
         let started = Instant::now();
@@ -107,8 +90,46 @@ impl<T: Send + 'static> Driver<T> {
         self.done(log, &counts, output, took)
     }
 
+    /// What is in force while the epoch is worked off.
+    pub(super) fn epoch(&self, log: &EpochLog, immediate: bool) -> Epoch {
+        Epoch {
+            id: log.epoch,
+            phase: Phase::Rows,
+            tick: 0,
+            mode: self.settings.mode,
+            immediate,
+            late: log.late,
+            watermark: log.watermark,
+            began: log.began,
+        }
+    }
+
+    /// Writes down that the epoch was begun.
+    pub(super) fn note_begun(&mut self, log: &EpochLog, took: &mut Took) -> Driven {
+        took.time("walCommit", || match &mut self.checkpoint {
+            Some(checkpoint) => checkpoint.begin(log).map_err(Halt::from),
+            None => Ok(()),
+        })
+    }
+
+    /// Gives to the pipeline what a source has between two offsets; how many rows.
+    pub(super) fn feed(
+        &mut self,
+        number: usize,
+        from: &Offset,
+        to: &Offset,
+        arrival: &mut i64,
+    ) -> Driven<u64> {
+        let feed = &mut self.feeds[number];
+        let batch = feed.source.read(from, to, *arrival).map_err(|e| feed_failed(&feed.step, e))?;
+        let rows = batch.len() as u64;
+        *arrival = arrival.saturating_add_unsigned(rows);
+        self.cx.script().tell(LiveEvent::Elements(number, batch));
+        Ok(rows)
+    }
+
     /// Shows results, moves the watermark, and closes what it has passed.
-    pub(super) fn close(&self, epoch: Epoch) -> Step1 {
+    pub(super) fn close(&self, epoch: Epoch) -> Driven {
         self.tick(Epoch { phase: Phase::Results, ..epoch })?;
         let closing = Epoch { phase: Phase::Closing, ..epoch };
         self.cx.set_epoch(closing);
@@ -121,7 +142,7 @@ impl<T: Send + 'static> Driver<T> {
     }
 
     /// Notes that the epoch is done, and what follows from it.
-    pub(super) fn done(&mut self, log: EpochLog, counts: &[u64], output: usize, mut took: Took) -> Step1 {
+    pub(super) fn done(&mut self, log: EpochLog, counts: &[u64], output: usize, mut took: Took) -> Driven {
         let seen = self.cx.end_epoch();
         let next = self.next_watermark(log.watermark, &log);
         let started = Instant::now();
@@ -146,7 +167,7 @@ impl<T: Send + 'static> Driver<T> {
     }
 
     /// All that the pipeline has gathered.
-    fn state(&self) -> Step1<Vec<u8>> {
+    fn state(&self) -> Driven<Vec<u8>> {
         let (told, state) = mpsc::channel();
         // Whoever does not wait any more needs no answer.
         self.cx.script().tell(LiveEvent::Snapshot(Box::new(move |bytes| drop(told.send(bytes)))));

@@ -16,7 +16,7 @@ use crate::streaming::{
 pub(super) struct Took {
     triggered: Timestamp,
     started: Instant,
-    parts: BTreeMap<String, Duration>,
+    parts: BTreeMap<&'static str, Duration>,
 }
 
 impl Took {
@@ -24,15 +24,15 @@ impl Took {
         Took { triggered, started: Instant::now(), parts: BTreeMap::new() }
     }
 
-    pub(super) fn time<R>(&mut self, part: &str, work: impl FnOnce() -> R) -> R {
+    pub(super) fn time<R>(&mut self, part: &'static str, work: impl FnOnce() -> R) -> R {
         let started = Instant::now();
         let done = work();
         self.add(part, started.elapsed());
         done
     }
 
-    pub(super) fn add(&mut self, part: &str, took: Duration) {
-        *self.parts.entry(part.to_owned()).or_default() += took;
+    pub(super) fn add(&mut self, part: &'static str, took: Duration) {
+        *self.parts.entry(part).or_default() += took;
     }
 }
 
@@ -61,7 +61,7 @@ impl<T: Send + 'static> Driver<T> {
         let rows = counts.iter().sum();
         let millis = |d: Duration| u64::try_from(d.as_millis()).unwrap_or(u64::MAX);
         let mut duration_ms: BTreeMap<String, u64> =
-            took.parts.into_iter().map(|(part, took)| (part, millis(took))).collect();
+            took.parts.into_iter().map(|(part, took)| (part.to_owned(), millis(took))).collect();
         duration_ms.insert("triggerExecution".into(), millis(total));
         let event_time = self.cx.has_watermark().then(|| {
             let text = |at: Option<Timestamp>| at.map(|at| at.to_string());

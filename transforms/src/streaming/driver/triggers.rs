@@ -2,7 +2,7 @@
 
 use purlin_sdk::{Duration, Timestamp};
 
-use super::{Driver, Step1};
+use super::{Driven, Driver};
 use crate::streaming::{Offset, QueryTrigger};
 
 /// How long a query without an interval sleeps before it looks again for new data.
@@ -13,7 +13,7 @@ const LOOK_AT_CLOCK: std::time::Duration = std::time::Duration::from_millis(100)
 
 impl<T: Send + 'static> Driver<T> {
     /// Runs epochs as the trigger says, until the query ends.
-    pub(super) fn run_trigger(&mut self) -> Step1 {
+    pub(super) fn run_trigger(&mut self) -> Driven {
         match self.settings.trigger {
             QueryTrigger::ProcessingTime(every) => self.run_every(every),
             QueryTrigger::Once => self.run_once(),
@@ -25,7 +25,7 @@ impl<T: Send + 'static> Driver<T> {
 
     /// An epoch at once, then at multiples of the interval. One that takes longer than that is followed by the next at
     /// once: what was missed is not made up for.
-    fn run_every(&mut self, every: Duration) -> Step1 {
+    fn run_every(&mut self, every: Duration) -> Driven {
         while !self.is_ending() {
             let asked = self.query.asked();
             let now = self.settings.clock.now();
@@ -43,13 +43,13 @@ impl<T: Send + 'static> Driver<T> {
         Ok(())
     }
 
-    fn run_once(&mut self) -> Step1 {
+    fn run_once(&mut self) -> Driven {
         self.next_epoch(false, None, false)?;
         Ok(())
     }
 
     /// What is there at the start, and what follows from it.
-    fn run_available(&mut self) -> Step1 {
+    fn run_available(&mut self) -> Driven {
         // An epoch that a run before left undone comes first; what comes while it is done again belongs to this run.
         let found = self.look(false, None)?;
         let targets: Vec<Offset> = found

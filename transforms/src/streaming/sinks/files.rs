@@ -1,17 +1,11 @@
 //! Files, exactly once.
 
-use std::{
-    fmt,
-    fs::{self, File},
-    io::{self, BufWriter, Write},
-    marker::PhantomData,
-    path::{Path, PathBuf},
-};
+use std::{fmt, fs, io::Write, marker::PhantomData, path::PathBuf};
 
 use purlin_sdk::{DoFnError, Element, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::streaming::{OutputMode, QueryTrigger, StreamSink};
+use crate::streaming::{OutputMode, QueryTrigger, StreamSink, whole_file::write_whole};
 
 /// The folder beside the files that says which of them belong to the result.
 const LOG: &str = "_purlin_metadata";
@@ -144,24 +138,6 @@ impl<T: Element, F: RowFormat<T>> StreamSink<T> for FileSink<T, F> {
         let written = serde_json::to_vec(&Written { epoch, files })?;
         write_whole(&log, |to| Ok(to.write_all(&written)?))
     }
-}
-
-/// Writes a file that is there as a whole or not at all.
-fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result) -> Result {
-    let failed = |e: io::Error| DoFnError::msg(format!("the file {} cannot be written: {e}", path.display()));
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(".tmp");
-    let temporary = path.with_file_name(name);
-    let mut file = BufWriter::new(File::create(&temporary).map_err(failed)?);
-    write(&mut file)?;
-    let file = file.into_inner().map_err(|e| failed(e.into_error()))?;
-    file.sync_all().map_err(failed)?;
-    fs::rename(&temporary, path).map_err(failed)?;
-    if let Some(dir) = path.parent() {
-        File::open(dir).and_then(|dir| dir.sync_all()).map_err(failed)?;
-    }
-    Ok(())
 }
 
 impl<T, F> fmt::Debug for FileSink<T, F> {
