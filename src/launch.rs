@@ -124,7 +124,7 @@ fn start(pipeline: &Pipeline, options: &RunOptions) -> Result<Option<RunState>, 
     }
     let runner = options.runner()?;
     signals::prepare()?;
-    let run = runner.run(graph)?;
+    let run = runner.run(graph).inspect_err(|_| signals::not_started())?;
     signals::tell(run.clone());
     let result: RunResult = stall::wait(&run, options.stall_after());
     signals::forget();

@@ -2,7 +2,7 @@
 
 use purlin_sdk::{PipelineError, RunHandle};
 
-/// Begins to listen, before the run starts.
+/// Begins to listen, before the run starts: what comes until then is kept for it.
 pub(super) fn prepare() -> Result<(), PipelineError> {
     #[cfg(unix)]
     unix::prepare().map_err(|e| PipelineError::runner(format!("signals cannot be listened to: {e}")))?;
@@ -15,6 +15,12 @@ pub(super) fn tell(run: RunHandle) {
     unix::tell(run);
     #[cfg(not(unix))]
     let _ = run;
+}
+
+/// The run could not be started.
+pub(super) fn not_started() {
+    #[cfg(unix)]
+    unix::not_started();
 }
 
 /// From now on signals do again what they do to any process, unless another run is under way.
@@ -44,9 +50,14 @@ mod unix {
     struct Runs {
         under_way: Vec<RunHandle>,
         interrupted: bool,
+        /// How many runs are being started.
+        starting: usize,
+        /// What came meanwhile: it is for them.
+        early: Vec<i32>,
     }
 
-    static RUNS: Mutex<Runs> = Mutex::new(Runs { under_way: Vec::new(), interrupted: false });
+    static RUNS: Mutex<Runs> =
+        Mutex::new(Runs { under_way: Vec::new(), interrupted: false, starting: 0, early: Vec::new() });
 
     fn runs() -> MutexGuard<'static, Runs> {
         RUNS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -55,7 +66,9 @@ mod unix {
     pub(super) fn prepare() -> io::Result<()> {
         // Handlers cannot be taken back, so there is one listener for the life of the process.
         static LISTENER: OnceLock<Result<(), String>> = OnceLock::new();
-        LISTENER.get_or_init(|| listen().map_err(|e| e.to_string())).clone().map_err(io::Error::other)
+        LISTENER.get_or_init(|| listen().map_err(|e| e.to_string())).clone().map_err(io::Error::other)?;
+        runs().starting += 1;
+        Ok(())
     }
 
     fn listen() -> io::Result<()> {
@@ -71,6 +84,10 @@ mod unix {
     fn on_signal(signal: i32) {
         let mut runs = runs();
         runs.under_way.retain(|run| !run.state().is_terminal());
+        if runs.under_way.is_empty() && runs.starting > 0 && !runs.early.contains(&signal) {
+            runs.early.push(signal);
+            return;
+        }
         if signal == SIGUSR1 && !runs.under_way.is_empty() {
             runs.under_way.iter().for_each(|run| report::note(&run.stall_report().to_string()));
             return;
@@ -93,9 +110,23 @@ mod unix {
     }
 
     pub(super) fn tell(run: RunHandle) {
-        let mut runs = runs();
-        runs.interrupted = false;
-        runs.under_way.push(run);
+        let early = {
+            let mut runs = runs();
+            runs.interrupted = false;
+            runs.under_way.push(run);
+            runs.starting -= 1;
+            std::mem::take(&mut runs.early)
+        };
+        early.into_iter().for_each(on_signal);
+    }
+
+    pub(super) fn not_started() {
+        let early = {
+            let mut runs = runs();
+            runs.starting -= 1;
+            std::mem::take(&mut runs.early)
+        };
+        early.into_iter().for_each(on_signal);
     }
 
     pub(super) fn forget() {
