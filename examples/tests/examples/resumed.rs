@@ -132,19 +132,12 @@ fn kill_at_least(kills: usize, threads: usize, seed: u64) {
     assert!(kills < 20 || midway > 0, "no kill came while files were written");
 }
 
+/// Four kills for each number of threads, or `PURLIN_KILLS` of them: two hundred take minutes.
 #[test]
 fn killed_at_random_moments_it_leaves_the_same_files() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
+    let kills = number("PURLIN_KILLS").unwrap_or(4);
     for (threads, seed) in [(1, 11), (2, 12), (4, 13)] {
-        kill_at_least(4, threads, seed);
-    }
-}
-
-/// `cargo test -p purlin-examples --test examples -- --ignored --nocapture killed_200_times`
-#[test]
-#[ignore = "takes minutes"]
-fn killed_200_times_with_1_2_and_4_threads() {
-    let seed = std::env::var("KILL_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    for threads in [1, 2, 4] {
-        kill_at_least(200, threads, seed + threads as u64);
+        kill_at_least(kills, threads, number("KILL_SEED").unwrap_or(0) + seed);
     }
 }

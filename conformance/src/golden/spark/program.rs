@@ -141,7 +141,11 @@ impl<'a> Case<'a> {
             "status" => Ok(()),
             "sleep" => {
                 let ms = action.get("ms").map_or(Ok(0), Datum::to_int)?;
-                thread::sleep(Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
+                let time = Duration::from_millis(u64::try_from(ms).unwrap_or(0));
+                // For triggers to come: it is over when the query is, which the actions that follow look at.
+                if let Some(query) = &self.query {
+                    let _ = query.await_termination_for(time);
+                }
                 Ok(())
             }
             other => Err(format!("`{other}` is no action that is known")),
