@@ -135,8 +135,8 @@ fn kill_at_least(kills: usize, threads: usize, seed: u64) {
 /// Four kills for each number of threads, or `PURLIN_KILLS` of them: two hundred take minutes.
 #[test]
 fn killed_at_random_moments_it_leaves_the_same_files() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
-    let kills = number("PURLIN_KILLS").unwrap_or(4);
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let kills = number("PURLIN_KILLS").map_or(4, |n| n as usize);
     for (threads, seed) in [(1, 11), (2, 12), (4, 13)] {
         kill_at_least(kills, threads, number("KILL_SEED").unwrap_or(0) + seed);
     }
