@@ -45,7 +45,7 @@ pub use input::BundleInput;
 pub use instance::{Slot, StageInstance};
 pub use kernel::{Kernel, KernelFactory, KernelResult, KernelSpec};
 pub use save::BatchCodec;
-pub use sdf::{SdfElement, SdfFactory};
+pub use sdf::{SdfElement, SdfFactory, SdfPart};
 pub use terminal::{Boundary, Relay};
 pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewValue, side_window};
 pub use wire::WireCodec;
