@@ -34,6 +34,7 @@ mod stateful;
 mod terminal;
 pub(crate) mod view;
 mod window_into;
+pub mod wire;
 
 pub use assign::{AssignFactory, Assigned, AssignedBy};
 pub use bundle::{BundleCx, BundleDone, Checks, RunEnv, SdfLimits};
@@ -49,6 +50,7 @@ pub use save::BatchCodec;
 pub use sdf::{SdfElement, SdfFactory};
 pub use terminal::{Boundary, Relay};
 pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewValue, side_window};
+pub use wire::WireCodec;
 
 pub(crate) use assign::AssignOp;
 pub(crate) use async_par_do::{AsyncFactory, AsyncOptions, Reactor};
