@@ -26,6 +26,7 @@ mod outputs;
 mod par_do;
 mod partition;
 mod port;
+mod portable;
 mod proto;
 pub mod save;
 mod sdf;
@@ -44,8 +45,9 @@ pub use group::{AnyTable, GroupFactory, GroupState, KeyedReport, Shard, key_grou
 pub use input::BundleInput;
 pub use instance::{Slot, StageInstance};
 pub use kernel::{Kernel, KernelFactory, KernelResult, KernelSpec};
+pub use portable::{CombinePart, PartEnd, PortableCombine, PortableGroup, PortablePart};
 pub use save::BatchCodec;
-pub use sdf::{SdfElement, SdfFactory};
+pub use sdf::{SdfElement, SdfFactory, SdfPart};
 pub use terminal::{Boundary, Relay};
 pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewValue, side_window};
 pub use wire::WireCodec;

@@ -9,6 +9,8 @@ pub(crate) trait Fold: Clone + Send + 'static {
     type Input: Element;
     type Acc: Element;
     type Output: Element;
+    /// Whether it does nothing but list the values, as Beam's GroupByKey.
+    const LISTS: bool = false;
     fn create(&self) -> Self::Acc;
     fn add(&self, acc: &mut Self::Acc, input: Self::Input);
     fn merge(&self, acc: &mut Self::Acc, other: Self::Acc);
@@ -89,6 +91,7 @@ impl<V: Element> Fold for ListFold<V> {
     type Input = V;
     type Acc = Vec<V>;
     type Output = Grouped<V>;
+    const LISTS: bool = true;
 
     #[inline]
     fn create(&self) -> Vec<V> {

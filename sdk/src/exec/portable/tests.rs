@@ -1,0 +1,4 @@
+//! Parts as an engine runs them: alone, with bytes between them.
+
+mod combine;
+mod support;
