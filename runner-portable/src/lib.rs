@@ -1,8 +1,9 @@
 //! The portable runner: a pipeline goes to an engine that speaks Beam's portability protocol, without a change.
 #![forbid(unsafe_code)]
 
-#[allow(dead_code)]
 mod payload;
-#[allow(unused_imports)]
+mod pipeline;
 mod proto;
 mod urns;
+
+pub use pipeline::Environment;
