@@ -45,7 +45,10 @@ pub use group::{AnyTable, GroupFactory, GroupState, KeyedReport, Shard, key_grou
 pub use input::BundleInput;
 pub use instance::{Slot, StageInstance};
 pub use kernel::{Kernel, KernelFactory, KernelResult, KernelSpec};
-pub use portable::{CombinePart, PartEnd, PortableCombine, PortableGroup, PortablePart};
+pub use portable::{
+    CellAddress, CombinePart, KeyedLink, PartEnd, PortableCombine, PortableGroup, PortableKeyed,
+    PortablePart, PortableTimer, StateAccess, TimerBytes,
+};
 pub use save::BatchCodec;
 pub use sdf::{SdfElement, SdfFactory, SdfPart};
 pub use terminal::{Boundary, Relay};
