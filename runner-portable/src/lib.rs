@@ -1,9 +1,15 @@
 //! The portable runner: a pipeline goes to an engine that speaks Beam's portability protocol, without a change.
 #![forbid(unsafe_code)]
 
+mod launcher;
 mod payload;
 mod pipeline;
+mod pool;
 mod proto;
+mod run;
+mod runner;
 mod urns;
+mod worker;
 
 pub use pipeline::Environment;
+pub use runner::PortableRunner;

@@ -114,12 +114,6 @@ impl<'a> Components<'a> {
         Ok(())
     }
 
-    /// The coder of the windows that elements of a collection are in.
-    pub(super) fn window_coder(&mut self, id: CollectionId) -> String {
-        let (_, coder) = super::windows::window_fn(&*self.collection(id).strategy.window_fn);
-        self.coders.id(&coder)
-    }
-
     /// What a worker finds the code of the transform at `path` by.
     pub(super) fn function(&self, urn: &str, path: &str) -> Result<FunctionSpec, Refused> {
         let payload = FnPayload { path: path.to_owned(), fingerprint: self.fingerprint.to_owned() };

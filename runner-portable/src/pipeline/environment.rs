@@ -38,7 +38,6 @@ pub(crate) struct Artifact {
     pub(crate) path: PathBuf,
     /// Its name where the workers are.
     pub(crate) name: String,
-    pub(crate) sha256: String,
 }
 
 /// The environment in Beam's words; `pool` is the address of the pool in this process, for loopback, and `program` this
@@ -75,7 +74,7 @@ pub(crate) fn environment(
 }
 
 fn dependency(of: &Artifact) -> ArtifactInformation {
-    let file = ArtifactFilePayload { path: of.path.to_string_lossy().into_owned(), sha256: of.sha256.clone() };
+    let file = ArtifactFilePayload { path: of.path.to_string_lossy().into_owned(), sha256: String::new() };
     let role = ArtifactStagingToRolePayload { staged_name: of.name.clone() };
     ArtifactInformation {
         type_urn: urns::artifact::FILE.to_owned(),
@@ -141,7 +140,7 @@ mod tests {
 
     #[test]
     fn artifacts_are_files_under_a_name_of_theirs() {
-        let artifact = Artifact { path: "/tmp/a/b.csv".into(), name: "b.csv".into(), sha256: "00".into() };
+        let artifact = Artifact { path: "/tmp/a/b.csv".into(), name: "b.csv".into() };
         let said = environment(&Environment::Loopback, "", "", &[artifact]);
         let dependency = &said.dependencies[0];
         let file = ArtifactFilePayload::decode(&dependency.type_payload[..]).unwrap();

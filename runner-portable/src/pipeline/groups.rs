@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use prost::Message;
 use purlin_sdk::{
     coder::CoderSpec,
-    exec::{CombinePart, GroupFactory, PortableCombine, PortableGroup},
+    exec::{CombinePart, GroupFactory, PortableCombine, PortableGroup, PortableKeyed},
     graph::Node,
+    state::TimeDomain,
     window::WindowingStrategy,
 };
 
@@ -15,9 +16,13 @@ use super::{
     components::{Components, MAIN_INPUT, collection_id},
     elements,
     triggers::counts_elements,
+    windows,
 };
 use crate::{
-    proto::pipeline::{CombinePayload, FunctionSpec, PTransform, ParDoPayload},
+    proto::pipeline::{
+        BagStateSpec, CombinePayload, FunctionSpec, PTransform, ParDoPayload, StateSpec, TimerFamilySpec, state_spec,
+        time_domain,
+    },
     urns,
 };
 
@@ -36,12 +41,53 @@ pub(super) fn add(
             Parts { node, components }.with_default(&*combine)
         }
         PortableGroup::Combine(combine) => Parts { node, components }.per_key(&*combine),
+        PortableGroup::Keyed(keyed) => add_keyed(node, &*keyed, components),
         PortableGroup::ParDo(_) => {
             let payload = elements::payload(node, components)?;
             elements::add(node, payload, components);
             Ok(())
         }
     }
+}
+
+/// Adds a DoFn with state: each field is a bag of bytes to the engine.
+fn add_keyed(node: &Node, keyed: &dyn PortableKeyed, components: &mut Components<'_>) -> Result<(), Refused> {
+    let mut payload = elements::payload(node, components)?;
+    let bytes = components.coders.id(&CoderSpec::Bytes);
+    let bag = |_: &String| StateSpec {
+        protocol: Some(FunctionSpec { urn: urns::state::BAG.to_owned(), payload: Vec::new() }),
+        spec: Some(state_spec::Spec::BagSpec(BagStateSpec { element_coder_id: bytes.clone() })),
+    };
+    payload.state_specs = keyed.cells().into_iter().map(|cell| { let spec = bag(&cell); (cell, spec) }).collect();
+    let timers = keyed.timers();
+    if !timers.is_empty() {
+        let key = keyed.key().map_err(|e| format!("its key has no coder: {e}"))?;
+        let (_, window) = match node.inputs.first() {
+            Some(input) => windows::window_fn(&*components.collection(*input).strategy.window_fn),
+            None => return Err("it reads nothing".to_owned()),
+        };
+        let coder = components.coders.id(&CoderSpec::Timer(Box::new(key), Box::new(window)));
+        let family = |time: TimeDomain| TimerFamilySpec {
+            time_domain: match time {
+                TimeDomain::Event => time_domain::Enum::EventTime,
+                TimeDomain::Processing => time_domain::Enum::ProcessingTime,
+            }
+            .into(),
+            timer_family_coder_id: coder.clone(),
+        };
+        payload.timer_family_specs = timers.into_iter().map(|timer| (timer.name, family(timer.time))).collect();
+    }
+    payload.requires_time_sorted_input = keyed.is_time_sorted();
+    payload.requires_stable_input = keyed.requires_stable_input();
+    components.require(urns::requirement::STATEFUL);
+    if payload.requires_time_sorted_input {
+        components.require(urns::requirement::TIME_SORTED_INPUT);
+    }
+    if payload.requires_stable_input {
+        components.require(urns::requirement::STABLE_INPUT);
+    }
+    elements::add(node, payload, components);
+    Ok(())
 }
 
 /// What a combine is made of.

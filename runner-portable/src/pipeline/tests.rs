@@ -114,7 +114,7 @@ fn elements_find_their_code_by_path() {
     assert_eq!(function.urn, urns::DOFN);
     let payload = FnPayload::from_bytes(&function.payload).unwrap();
     assert_eq!((payload.path.as_str(), payload.fingerprint.as_str()), ("Double", "print"));
-    assert_eq!(double.inputs["in"], parts(&said).transforms["Numbers"].outputs["0"]);
+    assert_eq!(double.inputs["in"], parts(&said).transforms["Numbers/Spread"].outputs["0"]);
     let collection = &parts(&said).pcollections[&double.outputs["0"]];
     assert_eq!(collection.is_bounded(), is_bounded::Enum::Bounded);
     assert!(said.requirements.contains(&urns::requirement::FINALIZATION.to_owned()));
@@ -143,7 +143,8 @@ fn a_combine_is_beams_composite_with_what_it_is_made_of() {
 fn where_a_trigger_counts_nothing_is_combined_before() {
     let counted = |p: &Pipeline| {
         let windows = WindowInto::of(FixedWindows::of(Duration::from_secs(9)))
-            .trigger(Trigger::repeatedly(Trigger::after_count(3)));
+            .trigger(Trigger::repeatedly(Trigger::after_count(3)))
+            .discarding();
         pairs(p).window_into("Windows", windows)
     };
     let said = said(|p| drop(counted(p).apply("Sum", Combine::per_key(Sum))));
@@ -177,7 +178,7 @@ fn side_inputs_are_the_elements_of_the_view() {
     assert_eq!(payload.side_inputs.len(), 1);
     let (name, side) = payload.side_inputs.iter().next().unwrap();
     assert_eq!(name, "side:One");
-    assert_eq!(add.inputs[name], "Other.0");
+    assert_eq!(add.inputs[name], "Other/Spread.0");
     assert_eq!(side.access_pattern.as_ref().unwrap().urn, urns::side_input::ITERABLE);
     assert!(!parts(&said).transforms.contains_key("One"));
 }

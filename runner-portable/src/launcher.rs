@@ -1,0 +1,20 @@
+//! The launcher: what hands a pipeline to an engine's job service and follows the job.
+//!
+//! Source: `beam_job_api.proto`, and what Beam's own launchers do where it is silent.
+
+mod channel;
+mod errors;
+mod job;
+mod messages;
+mod metrics;
+mod options;
+mod staging;
+mod watch;
+
+pub(crate) use self::{
+    job::{Job, Submission},
+    metrics::snapshot,
+    options::{ARGUMENTS, FINGERPRINT, OptionValue, text_option},
+    staging::{Files, artifact},
+    watch::{Request, watch},
+};
