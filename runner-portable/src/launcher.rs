@@ -4,14 +4,19 @@
 
 mod channel;
 mod errors;
+#[cfg(test)]
+mod fake;
 mod job;
 mod messages;
 mod metrics;
 mod options;
 mod staging;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 pub(crate) use self::{
+    channel::{MAX_MESSAGE, connect},
     job::{Job, Submission},
     metrics::snapshot,
     options::{ARGUMENTS, FINGERPRINT, OptionValue, text_option},

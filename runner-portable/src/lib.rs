@@ -1,6 +1,7 @@
 //! The portable runner: a pipeline goes to an engine that speaks Beam's portability protocol, without a change.
 #![forbid(unsafe_code)]
 
+mod call;
 mod launcher;
 mod payload;
 mod pipeline;
@@ -11,5 +12,6 @@ mod runner;
 mod urns;
 mod worker;
 
+pub use call::{Provisioned, WorkerCall, serve_pool};
 pub use pipeline::Environment;
 pub use runner::PortableRunner;

@@ -12,7 +12,11 @@ use std::{
 };
 
 use purlin_sdk::PipelineError;
-use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+};
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status, transport::Server};
 
@@ -33,6 +37,7 @@ pub(crate) type StartWorker = Arc<dyn Fn(StartWorkerRequest) -> Work + Send + Sy
 pub(crate) struct WorkerPool {
     address: SocketAddr,
     workers: Arc<Workers>,
+    failed: mpsc::UnboundedReceiver<PipelineError>,
     stop: oneshot::Sender<()>,
     server: JoinHandle<()>,
 }
@@ -40,6 +45,7 @@ pub(crate) struct WorkerPool {
 /// The workers that were started.
 struct Workers {
     start: StartWorker,
+    failed: mpsc::UnboundedSender<PipelineError>,
     running: Mutex<HashMap<String, JoinHandle<()>>>,
 }
 
@@ -59,7 +65,8 @@ impl WorkerPool {
             |e: std::io::Error| PipelineError::runner(format!("the worker pool cannot listen at {address}: {e}"));
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let workers = Arc::new(Workers { start, running: Mutex::new(HashMap::new()) });
+        let (tell, failed) = mpsc::unbounded_channel();
+        let workers = Arc::new(Workers { start, failed: tell, running: Mutex::new(HashMap::new()) });
         let service = BeamFnExternalWorkerPoolServer::from_arc(Arc::new(Pool(workers.clone())));
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = Server::builder().add_service(service).serve_with_incoming_shutdown(
@@ -74,12 +81,20 @@ impl WorkerPool {
                 tracing::error!("the worker pool at {address} ended: {e}");
             }
         });
-        Ok(WorkerPool { address, workers, stop, server })
+        Ok(WorkerPool { address, workers, failed, stop, server })
     }
 
     /// Where it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Waits for a worker that could not begin or broke off, which may never be.
+    pub(crate) async fn failure(&mut self) -> PipelineError {
+        match self.failed.recv().await {
+            Some(error) => error,
+            None => std::future::pending().await,
+        }
     }
 
     /// Waits for the workers to end, since the engine has let them go, and ends those that do not.
@@ -130,11 +145,15 @@ impl BeamFnExternalWorkerPool for Pool {
             return refuse(format!("there is a worker `{id}` already"));
         }
         let work = (self.0.start)(request);
-        let name = id.clone();
+        let (name, failed) = (id.clone(), self.0.failed.clone());
         let worker = tokio::spawn(async move {
             match work.await {
                 Ok(()) => tracing::debug!("worker {name} is done"),
-                Err(e) => tracing::error!("worker {name} ended: {e}"),
+                Err(e) => {
+                    tracing::error!("worker {name} ended: {e}");
+                    // When nobody listens, the run is over.
+                    let _ = failed.send(e);
+                }
             }
         });
         running.insert(id, worker);

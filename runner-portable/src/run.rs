@@ -27,6 +27,9 @@ use crate::{
 /// How long what still runs here may take after the end.
 const SHUTDOWN: Duration = Duration::from_secs(2);
 
+/// How long after a worker broke off the engine may still say how the job ended.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// How long whoever asks for metrics waits.
 const PATIENCE: Duration = Duration::from_secs(6);
 
@@ -72,12 +75,21 @@ pub(crate) fn follow(
                 return None;
             }
         };
-        let Started { job, pool } = started;
+        let Started { job, mut pool } = started;
         let (requests, mut requested) = channels::unbounded_channel();
         let control = Control { job: job.clone(), shared: Arc::downgrade(shared), requests, runtime: Handle::current() };
         shared.attach(Arc::new(control));
         drop(tell.send(Ok(())));
-        let result = watch(&job, &mut requested).await;
+        let result = tokio::select! {
+            result = watch(&job, &mut requested) => result,
+            error = broken(&mut pool) => {
+                // The engine would wait for the worker, some for minutes.
+                if let Err(e) = job.cancel().await {
+                    tracing::warn!("the job cannot be cancelled: {e}");
+                }
+                Err(error.with_note("it was a worker in this process, and the job was cancelled"))
+            }
+        };
         if let Some(pool) = pool {
             pool.end().await;
         }
@@ -87,6 +99,15 @@ pub(crate) fn follow(
     if let Some(result) = result {
         shared.finish(result);
     }
+}
+
+/// Waits for a worker in this process that breaks off while the job goes on.
+async fn broken(pool: &mut Option<WorkerPool>) -> PipelineError {
+    let Some(pool) = pool else { return std::future::pending().await };
+    let error = pool.failure().await;
+    // Workers break off when an engine ends, which it should be able to say.
+    tokio::time::sleep(GRACE).await;
+    error
 }
 
 struct Started {

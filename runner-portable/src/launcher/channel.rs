@@ -17,7 +17,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// When the address is none, or nobody answers there.
-pub(super) async fn connect(what: &str, address: &str) -> Result<Channel, PipelineError> {
+pub(crate) async fn connect(what: &str, address: &str) -> Result<Channel, PipelineError> {
     let uri = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
     let endpoint = Endpoint::from_shared(uri).map_err(|e| {
         PipelineError::runner(format!(

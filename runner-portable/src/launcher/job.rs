@@ -95,7 +95,7 @@ impl Job {
         Ok(event.state())
     }
 
-    pub(super) async fn cancel(&self) -> Result<(), PipelineError> {
+    pub(crate) async fn cancel(&self) -> Result<(), PipelineError> {
         let request = CancelJobRequest { job_id: self.id.clone() };
         let mut client = self.client.clone();
         call(&self.endpoint, "cancel the job", QUICK, client.cancel(request)).await.map(drop)

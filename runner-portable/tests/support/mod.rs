@@ -5,13 +5,12 @@ use std::{
     net::{TcpListener, TcpStream},
     path::PathBuf,
     process::{Child, Command, Stdio},
-    sync::{Mutex, OnceLock},
     thread,
     time::{Duration, Instant},
 };
 
 /// Where `scripts/engines` put the engines.
-pub fn engines() -> PathBuf {
+pub(crate) fn engines() -> PathBuf {
     match std::env::var_os("PURLIN_ENGINES") {
         Some(dir) => dir.into(),
         None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/engines"),
@@ -32,11 +31,11 @@ impl Drop for Running {
 }
 
 /// A Prism of one's own.
-pub struct Prism(Running);
+pub(crate) struct Prism(Running);
 
 impl Prism {
     /// Starts one; nothing when it is not installed, which is printed.
-    pub fn start() -> Option<Prism> {
+    pub(crate) fn start() -> Option<Prism> {
         let program = engines().join("bin/prism");
         if !program.is_file() {
             eprintln!("skipped: Prism is not at {}; `scripts/engines prism` installs it", program.display());
@@ -69,12 +68,12 @@ impl Prism {
     }
 
     /// The address of its job service.
-    pub fn endpoint(&self) -> String {
+    pub(crate) fn endpoint(&self) -> String {
         format!("localhost:{}", self.0.port)
     }
 
     /// Ends it as a machine does that loses its power.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.0.child.kill().unwrap();
         self.0.child.wait().unwrap();
     }
