@@ -6,3 +6,5 @@ mod payload;
 #[allow(unused_imports)]
 mod proto;
 mod urns;
+#[allow(dead_code)]
+mod worker;
