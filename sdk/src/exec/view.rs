@@ -245,6 +245,11 @@ pub trait ViewFactory: Send + Sync {
     fn pane_input(&self) -> AnyBatch;
     /// The value of a window without elements.
     fn empty(&self) -> ViewValue;
+    /// The value of a window with these elements, as an engine has gathered them.
+    ///
+    /// # Errors
+    /// When a batch is not of the collection's type. What is wrong with the value is an error where it is read.
+    fn value_of(&self, elements: Vec<AnyBatch>) -> Result<ViewValue>;
     /// An empty batch of the collection's type.
     fn input(&self) -> AnyBatch;
     /// Whether all that it gathers can be kept in a checkpoint.
@@ -332,6 +337,17 @@ impl<T: Element, S: ViewShape<T>> ViewFactory for ViewOp<T, S> {
 
     fn empty(&self) -> ViewValue {
         Arc::new(self.shape.build(Vec::new()))
+    }
+
+    fn value_of(&self, elements: Vec<AnyBatch>) -> Result<ViewValue> {
+        let mut all = Vec::new();
+        for mut batch in elements {
+            match batch.as_any().downcast_mut::<Batch<T>>() {
+                Some(batch) => all.append(&mut batch.values),
+                None => return Err(DoFnError::msg("elements of a side input have another type")),
+            }
+        }
+        Ok(Arc::new(self.shape.build(all)))
     }
 
     fn input(&self) -> AnyBatch {
