@@ -1,14 +1,14 @@
 //! Side inputs of what an engine has gathered.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use super::support::{batch, secs};
 use crate::{
-    Pipeline, View,
+    DoFnError, Duration, Pipeline, View,
     batch::AnyBatch,
-    exec::ViewSnapshot,
+    exec::{ViewSnapshot, ViewSource, ViewValue},
     graph::{Graph, Op},
-    window::{GlobalWindows, Window},
+    window::{FixedWindows, GlobalWindows, Window, WindowFn},
 };
 
 /// What a DoFn reads of `view` when the engine has these elements, in two parts.
@@ -26,7 +26,7 @@ fn read<V: Clone + Send + Sync + 'static>(
     let value = factory.value_of(vec![boxed(first), boxed(second)])?;
     let mut views = ViewSnapshot::default();
     let ready = HashMap::from([(Window::Global, value)]);
-    views.views.insert(view.path().clone(), (std::sync::Arc::new(GlobalWindows), ready));
+    views.views.insert(view.path().clone(), (Arc::new(GlobalWindows), ready));
     views.get(view, &Window::Global)
 }
 
@@ -56,6 +56,39 @@ fn every_shape_is_made_of_elements() {
     assert_eq!((read_map.get("a"), read_map.get("b")), (Some(&1), Some(&2)));
     assert!(read(&graph, &map, &same).err().unwrap().to_string().contains("same key twice"));
     assert_eq!(read(&graph, &multimap, &same).unwrap().get("a"), [1, 2]);
+}
+
+/// One side input, whose values are windows' ends.
+struct Ends(std::sync::atomic::AtomicUsize);
+
+impl ViewSource for Ends {
+    fn window_fn(&self, path: &str) -> Option<Arc<dyn WindowFn>> {
+        (path == "View").then(|| Arc::new(FixedWindows::of(Duration::from_secs(10))) as Arc<dyn WindowFn>)
+    }
+
+    fn value(&self, _: &str, window: &Window) -> crate::Result<ViewValue> {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let end = window.max_timestamp().as_millis();
+        if end > 50_000 {
+            return Err(DoFnError::msg("the engine is gone"));
+        }
+        Ok(Arc::new(Ok::<i64, String>(end)))
+    }
+}
+
+#[test]
+fn what_is_not_there_is_asked_for_in_the_side_inputs_own_window() {
+    let p = Pipeline::new();
+    let tens = p.create("In", [1_i64]).window_into("Tens", FixedWindows::of(Duration::from_secs(10)));
+    let view = tens.view_as_singleton("View");
+    let other = tens.view_as_singleton("Other");
+    let source = Arc::new(Ends(0.into()));
+    let views = ViewSnapshot { source: Some(source.clone()), ..ViewSnapshot::default() };
+    let window = |from, to| Window::interval(secs(from), secs(to));
+    assert_eq!(views.get(&view, &window(12, 15)).unwrap(), 19_999);
+    assert!(views.get(&view, &window(70, 75)).unwrap_err().to_string().contains("engine is gone"));
+    assert!(views.get(&other, &window(12, 15)).unwrap_err().to_string().contains("no side input `Other`"));
+    assert_eq!(source.0.load(std::sync::atomic::Ordering::SeqCst), 2);
 }
 
 #[test]
