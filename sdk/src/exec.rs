@@ -45,11 +45,14 @@ pub use group::{AnyTable, GroupFactory, GroupState, KeyedReport, Shard, key_grou
 pub use input::BundleInput;
 pub use instance::{Slot, StageInstance};
 pub use kernel::{Kernel, KernelFactory, KernelResult, KernelSpec};
-pub use portable::{CombinePart, PartEnd, PortableCombine, PortableGroup, PortablePart};
+pub use portable::{
+    CellAddress, CombinePart, KeyedLink, PartEnd, PortableCombine, PortableGroup, PortableKeyed,
+    PortablePart, PortableTimer, StateAccess, TimerBytes,
+};
 pub use save::BatchCodec;
 pub use sdf::{SdfElement, SdfFactory, SdfPart};
 pub use terminal::{Boundary, Relay};
-pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewValue, side_window};
+pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewSource, ViewValue, side_window};
 pub use wire::WireCodec;
 
 pub(crate) use assign::AssignOp;

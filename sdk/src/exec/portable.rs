@@ -8,15 +8,18 @@
 //! [`GroupFactory::portable`](super::GroupFactory::portable) says what a grouping is there.
 
 mod combine;
+mod keyed;
 mod part;
 mod precombine;
 
 use std::{fmt, sync::Arc};
 
 pub use combine::{CombinePart, PortableCombine};
+pub use keyed::{CellAddress, KeyedLink, PortableKeyed, PortableTimer, StateAccess, TimerBytes};
 pub use part::{PartEnd, PortablePart};
 
 pub(super) use combine::grouped;
+pub(super) use keyed::KeyedOf;
 pub(super) use precombine::precombine;
 
 /// What a grouping is for an engine that does the grouping.
@@ -25,6 +28,8 @@ pub enum PortableGroup {
     GroupByKey,
     /// Beam's combine per key.
     Combine(Arc<dyn PortableCombine>),
+    /// A keyed DoFn, on state and timers of the engine's.
+    Keyed(Arc<dyn PortableKeyed>),
     /// No grouping at all: what is done before one, element by element.
     ParDo(PortablePart),
 }
@@ -34,6 +39,7 @@ impl fmt::Debug for PortableGroup {
         f.write_str(match self {
             PortableGroup::GroupByKey => "group by key",
             PortableGroup::Combine(_) => "combine per key",
+            PortableGroup::Keyed(_) => "do in parallel with state",
             PortableGroup::ParDo(_) => "do in parallel",
         })
     }
