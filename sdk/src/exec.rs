@@ -52,7 +52,7 @@ pub use portable::{
 pub use save::BatchCodec;
 pub use sdf::{SdfElement, SdfFactory, SdfPart};
 pub use terminal::{Boundary, Relay};
-pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewValue, side_window};
+pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewSource, ViewValue, side_window};
 pub use wire::WireCodec;
 
 pub(crate) use assign::AssignOp;

@@ -343,7 +343,8 @@ impl Engine {
                 match firing {
                     Some(firing) => drop(self.timers.insert(name, firing)),
                     None => {
-                        assert!(self.timers.remove(&name).is_some(), "{name:?} is cleared and was not set")
+                        let was_set = self.timers.remove(&name).is_some();
+                        assert!(was_set, "{name:?} is cleared and was not set");
                     }
                 }
             }
