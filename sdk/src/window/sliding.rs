@@ -1,6 +1,6 @@
 //! Windows of one size that start every period.
 
-use super::{AssignContext, Window, WindowFn, WindowFnSpec, fixed::start_of};
+use super::{AssignContext, StandardWindows, Window, WindowFn, WindowFnSpec, fixed::start_of};
 use crate::{Duration, Result, Timestamp};
 
 /// Windows `[k * period + offset, k * period + offset + size)`. With a period below the size they overlap; with a
@@ -66,6 +66,11 @@ impl WindowFn for SlidingWindows {
             ));
         }
         Ok(())
+    }
+
+    fn standard(&self) -> Option<StandardWindows> {
+        let offset = StandardWindows::within(self.offset, self.period);
+        Some(StandardWindows::Sliding { size: self.size, period: self.period, offset })
     }
 
     fn spec(&self) -> WindowFnSpec {

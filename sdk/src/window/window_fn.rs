@@ -4,7 +4,7 @@ use std::{any::Any, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FixedWindows, Window};
+use super::{FixedWindows, StandardWindows, Window};
 use crate::{DoFnError, Result, Timestamp};
 
 /// Puts each element into windows, and merges windows where they depend on the data.
@@ -91,6 +91,11 @@ pub trait WindowFn: fmt::Debug + Send + Sync + 'static {
 
     /// The fixed windows that this function stands for, when it is nothing else. Runners assign those lazily.
     fn as_fixed(&self) -> Option<FixedWindows> {
+        None
+    }
+
+    /// Which of Beam's own it is, when it is one: an engine then groups by it itself.
+    fn standard(&self) -> Option<StandardWindows> {
         None
     }
 
