@@ -6,7 +6,11 @@ use prost_types::Struct;
 use purlin_sdk::{PipelineError, graph::Graph};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Request, Status, metadata::{Ascii, MetadataValue}, transport::Channel};
+use tonic::{
+    Request, Status,
+    metadata::{Ascii, MetadataValue},
+    transport::Channel,
+};
 
 use crate::{
     launcher::{ARGUMENTS, FINGERPRINT, MAX_MESSAGE, connect, text_option},
@@ -77,7 +81,9 @@ impl WorkerCall {
         let mut client = ProvisionServiceClient::new(channel).max_decoding_message_size(MAX_MESSAGE);
         let asked = client.get_provision_info(named(GetProvisionInfoRequest {}, &name));
         let failed = |what: &str| {
-            PipelineError::runner(format!("the engine's provision service at `{provision}` does not say what worker {id} is for: {what}"))
+            PipelineError::runner(format!(
+                "the engine's provision service at `{provision}` does not say what worker {id} is for: {what}"
+            ))
         };
         let answer = match tokio::time::timeout(PATIENCE, asked).await {
             Ok(Ok(answer)) => answer.into_inner(),
@@ -189,8 +195,9 @@ fn mismatch(submitted: &str, here: &str) -> PipelineError {
 }
 
 fn name(id: &str) -> Result<MetadataValue<Ascii>, PipelineError> {
-    MetadataValue::try_from(id)
-        .map_err(|_| PipelineError::runner(format!("the engine named this worker {id:?}, which gRPC cannot send")))
+    MetadataValue::try_from(id).map_err(|_| {
+        PipelineError::runner(format!("the engine named this worker {id:?}, which gRPC cannot send"))
+    })
 }
 
 /// A call that says which worker it is of.
@@ -204,7 +211,11 @@ fn named<T>(call: T, id: &MetadataValue<Ascii>) -> Request<T> {
 ///
 /// # Errors
 /// When the address cannot be listened at.
-pub fn serve_pool(address: &str, graph: Graph, told: impl FnOnce(std::net::SocketAddr)) -> Result<(), PipelineError> {
+pub fn serve_pool(
+    address: &str,
+    graph: Graph,
+    told: impl FnOnce(std::net::SocketAddr),
+) -> Result<(), PipelineError> {
     let fingerprint = fingerprint(&graph);
     let graph = Arc::new(WorkerGraph { graph, fingerprint });
     runtime()?.block_on(async {

@@ -61,8 +61,9 @@ impl WorkerPool {
     /// # Errors
     /// When the address cannot be listened at.
     pub(crate) async fn listen(address: &str, start: StartWorker) -> Result<WorkerPool, PipelineError> {
-        let failed =
-            |e: std::io::Error| PipelineError::runner(format!("the worker pool cannot listen at {address}: {e}"));
+        let failed = |e: std::io::Error| {
+            PipelineError::runner(format!("the worker pool cannot listen at {address}: {e}"))
+        };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let (tell, failed) = mpsc::unbounded_channel();

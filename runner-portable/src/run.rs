@@ -6,22 +6,18 @@ use std::{
     time::Duration,
 };
 
-use purlin_sdk::{
-    PipelineError, RunControl, RunShared, StallReport, graph::Graph, metrics::MetricsSnapshot,
-};
+use purlin_sdk::{PipelineError, RunControl, RunShared, StallReport, graph::Graph, metrics::MetricsSnapshot};
 use tokio::{
     runtime::{Builder, Handle, Runtime},
     sync::mpsc as channels,
 };
 
 use crate::{
-    launcher::{
-        ARGUMENTS, FINGERPRINT, Files, Job, OptionValue, Request, Submission, snapshot, watch,
-    },
+    launcher::{ARGUMENTS, FINGERPRINT, Files, Job, OptionValue, Request, Submission, snapshot, watch},
     pipeline::{Artifact, Environment, environment, fingerprint, translate},
     pool::{StartWorker, WorkerPool},
-    worker::{self, WorkerEndpoints, WorkerGraph},
     proto::{fn_execution::StartWorkerRequest, pipeline::ApiServiceDescriptor},
+    worker::{self, WorkerEndpoints, WorkerGraph},
 };
 
 /// How long what still runs here may take after the end.
@@ -48,12 +44,9 @@ pub(crate) struct Launch {
 
 /// A runtime for what speaks to the engine.
 pub(crate) fn runtime() -> Result<Runtime, PipelineError> {
-    Builder::new_multi_thread()
-        .worker_threads(2)
-        .thread_name("purlin-engine")
-        .enable_all()
-        .build()
-        .map_err(|e| PipelineError::runner(format!("the runtime that speaks to the engine cannot be started: {e}")))
+    Builder::new_multi_thread().worker_threads(2).thread_name("purlin-engine").enable_all().build().map_err(
+        |e| PipelineError::runner(format!("the runtime that speaks to the engine cannot be started: {e}")),
+    )
 }
 
 /// Submits the pipeline, says whether that went well, and follows the job to its end.
@@ -77,7 +70,12 @@ pub(crate) fn follow(
         };
         let Started { job, mut pool } = started;
         let (requests, mut requested) = channels::unbounded_channel();
-        let control = Control { job: job.clone(), shared: Arc::downgrade(shared), requests, runtime: Handle::current() };
+        let control = Control {
+            job: job.clone(),
+            shared: Arc::downgrade(shared),
+            requests,
+            runtime: Handle::current(),
+        };
         shared.attach(Arc::new(control));
         drop(tell.send(Ok(())));
         let result = tokio::select! {
@@ -116,7 +114,8 @@ struct Started {
 }
 
 async fn start(launch: Launch) -> Result<Started, PipelineError> {
-    let Launch { graph, endpoint, environment: place, job_name, mut options, artifacts, arguments, program } = launch;
+    let Launch { graph, endpoint, environment: place, job_name, mut options, artifacts, arguments, program } =
+        launch;
     let fingerprint = fingerprint(&graph);
     // First, so that what no engine can do is told without one.
     let mut pipeline = translate(&graph, &fingerprint, environment(&place, "", &program, &artifacts))?;

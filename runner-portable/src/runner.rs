@@ -97,7 +97,9 @@ impl PortableRunner {
     fn launch(&self, graph: Graph) -> Result<Launch, PipelineError> {
         let program = std::env::current_exe()
             .map_err(|e| PipelineError::runner(format!("where this program is cannot be found out: {e}")))?;
-        let name = program.file_name().map_or_else(|| "purlin".to_owned(), |name| name.to_string_lossy().into_owned());
+        let name = program
+            .file_name()
+            .map_or_else(|| "purlin".to_owned(), |name| name.to_string_lossy().into_owned());
         let arguments = self.arguments.clone().unwrap_or_else(|| {
             std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect()
         });
@@ -135,11 +137,15 @@ impl Runner for PortableRunner {
         thread::Builder::new()
             .name("purlin-portable".into())
             .spawn(move || run::follow(launch, &mine, &tell))
-            .map_err(|e| PipelineError::runner(format!("the thread that follows the job cannot be started: {e}")))?;
+            .map_err(|e| {
+                PipelineError::runner(format!("the thread that follows the job cannot be started: {e}"))
+            })?;
         match told.recv() {
             Ok(Ok(())) => Ok(RunHandle::new(shared)),
             Ok(Err(error)) => Err(error),
-            Err(mpsc::RecvError) => Err(PipelineError::runner("the thread that submits the pipeline ended without a word")),
+            Err(mpsc::RecvError) => {
+                Err(PipelineError::runner("the thread that submits the pipeline ended without a word"))
+            }
         }
     }
 }

@@ -23,12 +23,15 @@ mod plan;
 mod pool;
 mod provision;
 mod residuals;
+mod sides;
 mod sink;
 mod source;
 mod split;
+mod state;
 mod status;
 #[cfg(test)]
 mod tests;
+mod timers;
 
 use std::sync::Arc;
 

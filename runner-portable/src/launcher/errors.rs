@@ -30,7 +30,9 @@ pub(super) fn refused(address: &str, what: &str, status: &Status) -> PipelineErr
         Code::DeadlineExceeded | Code::Cancelled => {
             format!("the job service at `{address}` did not {what} in time: {}", told(status))
         }
-        Code::Unavailable => format!("the job service at `{address}` went away before it could {what}: {}", told(status)),
+        Code::Unavailable => {
+            format!("the job service at `{address}` went away before it could {what}: {}", told(status))
+        }
         Code::ResourceExhausted => format!(
             "the job service at `{address}` could not {what}: {}. When it is the size of the message, raise the engine's \
              limit, or read large data from a file instead of giving them to `create`",

@@ -13,7 +13,10 @@ use tokio::{
     net::TcpListener,
     sync::{mpsc, oneshot},
 };
-use tokio_stream::{Stream, StreamExt, wrappers::{ReceiverStream, TcpListenerStream}};
+use tokio_stream::{
+    Stream, StreamExt,
+    wrappers::{ReceiverStream, TcpListenerStream},
+};
 use tonic::{Request, Response, Status, Streaming, transport::Server};
 
 use super::MAX_MESSAGE;
@@ -48,7 +51,9 @@ pub(super) struct Script {
 }
 
 pub(super) fn state(of: State) -> JobMessagesResponse {
-    JobMessagesResponse { response: Some(Told::StateResponse(JobStateEvent { state: of.into(), timestamp: None })) }
+    JobMessagesResponse {
+        response: Some(Told::StateResponse(JobStateEvent { state: of.into(), timestamp: None })),
+    }
 }
 
 pub(super) fn error(text: &str) -> JobMessagesResponse {
@@ -92,7 +97,8 @@ impl Fake {
         let (tell, told) = std::sync::mpsc::channel();
         let mine = given.clone();
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+            let runtime =
+                tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
             runtime.block_on(async move {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 let endpoint = listener.local_addr().unwrap().to_string();
@@ -140,7 +146,10 @@ impl JobService for Service {
     type GetStateStreamStream = Answers<JobStateEvent>;
     type GetMessageStreamStream = Answers<JobMessagesResponse>;
 
-    async fn prepare(&self, request: Request<PrepareJobRequest>) -> Result<Response<PrepareJobResponse>, Status> {
+    async fn prepare(
+        &self,
+        request: Request<PrepareJobRequest>,
+    ) -> Result<Response<PrepareJobResponse>, Status> {
         if self.script.is_other {
             return Err(Status::unimplemented("Method not found"));
         }
@@ -253,7 +262,9 @@ impl ArtifactStagingService for Service {
                 }
                 let mut bytes = Vec::new();
                 while let Some(Ok(answer)) = answers.next().await {
-                    if let Some(artifact_response_wrapper::Response::GetArtifactResponse(part)) = answer.response {
+                    if let Some(artifact_response_wrapper::Response::GetArtifactResponse(part)) =
+                        answer.response
+                    {
                         bytes.extend(part.data);
                     }
                     if answer.is_last {

@@ -56,7 +56,8 @@ impl Job {
             .max_decoding_message_size(MAX_MESSAGE)
             .max_encoding_message_size(MAX_MESSAGE);
         // What never answers is found out here. Not every service has an answer to this.
-        let asked = tokio::time::timeout(FIRST, client.describe_pipeline_options(DescribePipelineOptionsRequest {}));
+        let asked =
+            tokio::time::timeout(FIRST, client.describe_pipeline_options(DescribePipelineOptionsRequest {}));
         match asked.await {
             Err(_) => return Err(late(&endpoint, "answer", FIRST)),
             Ok(Err(status)) if status.code() != tonic::Code::Unimplemented => {
@@ -74,7 +75,8 @@ impl Job {
         if let Some(staging) = prepared.artifact_staging_endpoint.filter(|e| !e.url.is_empty()) {
             staging::stage(&staging.url, staging_token.clone(), files).await?;
         }
-        let request = RunJobRequest { preparation_id: prepared.preparation_id, retrieval_token: staging_token };
+        let request =
+            RunJobRequest { preparation_id: prepared.preparation_id, retrieval_token: staging_token };
         let started = call(&endpoint, "start the job", SLOW, client.run(request)).await?;
         tracing::info!("the job service at {endpoint} has started the job {}", started.job_id);
         Ok(Job { client, endpoint, id: started.job_id })
@@ -110,7 +112,8 @@ impl Job {
     pub(crate) async fn metrics(&self) -> Result<MetricResults, PipelineError> {
         let request = GetJobMetricsRequest { job_id: self.id.clone() };
         let mut client = self.client.clone();
-        let answer = call(&self.endpoint, "say what was counted", QUICK, client.get_job_metrics(request)).await?;
+        let answer =
+            call(&self.endpoint, "say what was counted", QUICK, client.get_job_metrics(request)).await?;
         Ok(answer.metrics.unwrap_or_default())
     }
 }

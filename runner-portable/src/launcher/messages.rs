@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use crate::proto::job_management::{JobMessage, job_message::MessageImportance as Importance, job_state::Enum as State};
+use crate::proto::job_management::{
+    JobMessage, job_message::MessageImportance as Importance, job_state::Enum as State,
+};
 
 /// How many errors are kept.
 const MOST: usize = 8;

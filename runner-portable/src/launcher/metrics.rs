@@ -27,7 +27,9 @@ fn summed(infos: &[MonitoringInfo]) -> Metrics {
         match value(&info.urn, &info.payload) {
             Ok(Some(value)) => metrics.add(path, name, &value),
             Ok(None) => {}
-            Err(e) => tracing::warn!("the engine's value of the metric {name} of `{path}` cannot be read: {e}"),
+            Err(e) => {
+                tracing::warn!("the engine's value of the metric {name} of `{path}` cannot be read: {e}")
+            }
         }
     }
     metrics

@@ -23,7 +23,9 @@ impl OptionValue {
     /// those of a message are floats, and engines read both.
     pub(crate) fn parse(text: &str) -> OptionValue {
         match serde_json::from_str::<serde_json::Value>(text) {
-            Ok(value @ (serde_json::Value::Bool(_) | serde_json::Value::Array(_))) => OptionValue(json(&value)),
+            Ok(value @ (serde_json::Value::Bool(_) | serde_json::Value::Array(_))) => {
+                OptionValue(json(&value))
+            }
             _ => OptionValue::text(text),
         }
     }

@@ -43,7 +43,9 @@ pub(crate) struct Files(pub(crate) Vec<Artifact>);
 
 impl Files {
     fn path(&self, of: &ArtifactInformation) -> Result<&Path, PipelineError> {
-        let what = |e: &str| PipelineError::runner(format!("the engine asked for a file that it was not offered: {e}"));
+        let what = |e: &str| {
+            PipelineError::runner(format!("the engine asked for a file that it was not offered: {e}"))
+        };
         if of.type_urn != urns::artifact::FILE {
             return Err(what(&of.type_urn));
         }
@@ -62,7 +64,8 @@ pub(crate) fn artifact(path: &Path) -> Result<Artifact, PipelineError> {
         PipelineError::runner(format!("the artifact `{}` cannot be read: {e}", path.display()))
     };
     let path = path.canonicalize().map_err(|e| failed(&e))?;
-    let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| failed(&"its name is no text"))?;
+    let name =
+        path.file_name().and_then(|name| name.to_str()).ok_or_else(|| failed(&"its name is no text"))?;
     let name = name.to_owned();
     std::fs::File::open(&path).map_err(|e| failed(&e))?;
     Ok(Artifact { path, name })
@@ -99,9 +102,15 @@ pub(super) async fn stage(address: &str, token: String, files: Files) -> Result<
 
 type Answers = mpsc::Sender<ArtifactResponseWrapper>;
 
-async fn send(answers: &Answers, address: &str, answer: ArtifactResponseWrapper) -> Result<(), PipelineError> {
+async fn send(
+    answers: &Answers,
+    address: &str,
+    answer: ArtifactResponseWrapper,
+) -> Result<(), PipelineError> {
     answers.send(answer).await.map_err(|_| {
-        PipelineError::runner(format!("the service that takes files at `{address}` went away while it took them"))
+        PipelineError::runner(format!(
+            "the service that takes files at `{address}` went away while it took them"
+        ))
     })
 }
 
@@ -114,8 +123,10 @@ async fn answer(
     match asked.request {
         Some(Request::ResolveArtifact(of)) => {
             // They are what they are: a file is offered as it will be fetched.
-            let response = Response::ResolveArtifactResponse(ResolveArtifactsResponse { replacements: of.artifacts });
-            let answer = ArtifactResponseWrapper { response: Some(response), ..ArtifactResponseWrapper::default() };
+            let response =
+                Response::ResolveArtifactResponse(ResolveArtifactsResponse { replacements: of.artifacts });
+            let answer =
+                ArtifactResponseWrapper { response: Some(response), ..ArtifactResponseWrapper::default() };
             send(answers, address, answer).await
         }
         Some(Request::GetArtifact(of)) => {
@@ -130,15 +141,17 @@ async fn answer(
 }
 
 async fn send_file(path: &Path, address: &str, answers: &Answers) -> Result<(), PipelineError> {
-    let failed =
-        |e: io::Error| PipelineError::runner(format!("the artifact `{}` cannot be read: {e}", path.display()));
+    let failed = |e: io::Error| {
+        PipelineError::runner(format!("the artifact `{}` cannot be read: {e}", path.display()))
+    };
     let mut file = std::fs::File::open(path).map_err(failed)?;
     loop {
         let mut data = vec![0; CHUNK];
         let n = file.read(&mut data).map_err(failed)?;
         data.truncate(n);
         let response = Some(Response::GetArtifactResponse(GetArtifactResponse { data }));
-        let answer = ArtifactResponseWrapper { is_last: n == 0, response, ..ArtifactResponseWrapper::default() };
+        let answer =
+            ArtifactResponseWrapper { is_last: n == 0, response, ..ArtifactResponseWrapper::default() };
         send(answers, address, answer).await?;
         if n == 0 {
             return Ok(());

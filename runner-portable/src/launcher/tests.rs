@@ -158,7 +158,8 @@ fn the_engine_gets_the_files_that_it_was_offered_and_no_other() {
 fn what_is_submitted_names_the_place_of_the_code() {
     let fake = Fake::start(script(vec![state(State::Done)]));
     let place = Environment::Process(Some("/opt/program".to_owned()));
-    let runner = PortableRunner::to(&fake.endpoint).environment(place).job_name("doubles").arguments(["--n=1"]);
+    let runner =
+        PortableRunner::to(&fake.endpoint).environment(place).job_name("doubles").arguments(["--n=1"]);
     run(&runner).unwrap();
     let prepared = fake.given.prepared.lock().unwrap().take().unwrap();
     assert_eq!(prepared.job_name, "doubles");

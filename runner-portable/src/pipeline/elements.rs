@@ -82,10 +82,7 @@ pub(super) fn add(node: &Node, payload: ParDoPayload, components: &mut Component
     let path = node.step.path();
     let transform = PTransform {
         unique_name: path.to_owned(),
-        spec: Some(FunctionSpec {
-            urn: urns::transform::PARDO.to_owned(),
-            payload: payload.encode_to_vec(),
-        }),
+        spec: Some(FunctionSpec { urn: urns::transform::PARDO.to_owned(), payload: payload.encode_to_vec() }),
         inputs: components.inputs(node),
         outputs: components.outputs(node),
         environment_id: ENVIRONMENT.to_owned(),

@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{
     proto::pipeline::{
-        BagStateSpec, CombinePayload, FunctionSpec, PTransform, ParDoPayload, StateSpec, TimerFamilySpec, state_spec,
-        time_domain,
+        BagStateSpec, CombinePayload, FunctionSpec, PTransform, ParDoPayload, StateSpec, TimerFamilySpec,
+        state_spec, time_domain,
     },
     urns,
 };
@@ -58,7 +58,14 @@ fn add_keyed(node: &Node, keyed: &dyn PortableKeyed, components: &mut Components
         protocol: Some(FunctionSpec { urn: urns::state::BAG.to_owned(), payload: Vec::new() }),
         spec: Some(state_spec::Spec::BagSpec(BagStateSpec { element_coder_id: bytes.clone() })),
     };
-    payload.state_specs = keyed.cells().into_iter().map(|cell| { let spec = bag(&cell); (cell, spec) }).collect();
+    payload.state_specs = keyed
+        .cells()
+        .into_iter()
+        .map(|cell| {
+            let spec = bag(&cell);
+            (cell, spec)
+        })
+        .collect();
     let timers = keyed.timers();
     if !timers.is_empty() {
         let key = keyed.key().map_err(|e| format!("its key has no coder: {e}"))?;
@@ -75,7 +82,8 @@ fn add_keyed(node: &Node, keyed: &dyn PortableKeyed, components: &mut Components
             .into(),
             timer_family_coder_id: coder.clone(),
         };
-        payload.timer_family_specs = timers.into_iter().map(|timer| (timer.name, family(timer.time))).collect();
+        payload.timer_family_specs =
+            timers.into_iter().map(|timer| (timer.name, family(timer.time))).collect();
     }
     payload.requires_time_sorted_input = keyed.is_time_sorted();
     payload.requires_stable_input = keyed.requires_stable_input();
@@ -164,7 +172,8 @@ impl Parts<'_, '_> {
         let precombine = PTransform { spec: Some(self.par_do(urns::COMBINE_PRECOMBINE)?), ..self.worker() };
         let precombine = self.add_root("precombine", precombine, &[input], &accumulators, &before)?;
         let impulse = primitive(urns::transform::IMPULSE);
-        let impulse = self.add_root("impulse", impulse, &[], &CoderSpec::Bytes, &WindowingStrategy::global())?;
+        let impulse =
+            self.add_root("impulse", impulse, &[], &CoderSpec::Bytes, &WindowingStrategy::global())?;
         let default = PTransform { spec: Some(self.par_do(urns::COMBINE_DEFAULT)?), ..self.worker() };
         let default = self.add_root("default", default, &[impulse], &accumulators, &before)?;
         let flatten = primitive(urns::transform::FLATTEN);
@@ -232,8 +241,10 @@ impl Parts<'_, '_> {
     }
 
     fn par_do(&self, urn: &str) -> Result<FunctionSpec, Refused> {
-        let payload =
-            ParDoPayload { do_fn: Some(self.components.function(urn, self.path())?), ..ParDoPayload::default() };
+        let payload = ParDoPayload {
+            do_fn: Some(self.components.function(urn, self.path())?),
+            ..ParDoPayload::default()
+        };
         Ok(FunctionSpec { urn: urns::transform::PARDO.to_owned(), payload: payload.encode_to_vec() })
     }
 

@@ -62,7 +62,9 @@ fn strategy(of: &WindowingStrategy, coders: &mut Coders) -> Result<beam::Windowi
     let accumulation_mode = match of.accumulation {
         AccumulationMode::Discarding => accumulation_mode::Enum::Discarding,
         AccumulationMode::Accumulating => accumulation_mode::Enum::Accumulating,
-        other => return Err(format!("its panes are {other:?}, which the portability protocol has no word for")),
+        other => {
+            return Err(format!("its panes are {other:?}, which the portability protocol has no word for"));
+        }
     };
     let closing = match of.closing {
         ClosingBehavior::FireIfNonEmpty => closing_behavior::Enum::EmitIfNonempty,
@@ -160,8 +162,10 @@ mod tests {
         let said = strategy(&own.after_grouping(), &mut Coders::default()).unwrap();
         assert_eq!(said.merge_status(), merge_status::Enum::NonMerging);
         let combiner = TimestampCombiner::EarliestTransformed;
-        let told =
-            strategy(&WindowingStrategy { timestamp_combiner: combiner, ..sessions() }, &mut Coders::default());
+        let told = strategy(
+            &WindowingStrategy { timestamp_combiner: combiner, ..sessions() },
+            &mut Coders::default(),
+        );
         assert!(told.unwrap_err().contains("`Earliest`"));
     }
 }

@@ -61,9 +61,11 @@ pub(super) fn add(
                     .to_owned());
             }
             StreamEvent::Mark(_) => {
-                return Err("its script tells the test what has been worked off (`mark`), which an engine does not \
+                return Err(
+                    "its script tells the test what has been worked off (`mark`), which an engine does not \
                             know: run it with --runner=direct"
-                    .to_owned());
+                        .to_owned(),
+                );
             }
         };
         events.push(Event { event: Some(said) });
@@ -72,7 +74,8 @@ pub(super) fn add(
     if events.last() != Some(&end) {
         events.push(end);
     }
-    let payload = TestStreamPayload { coder_id: components.coders.id(&collection.coder), events, endpoint: None };
+    let payload =
+        TestStreamPayload { coder_id: components.coders.id(&collection.coder), events, endpoint: None };
     components.primitive(node, urns::transform::TEST_STREAM, payload.encode_to_vec());
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use prost::Message;
 use purlin_sdk::{
-    Combine, CombineFn, DoFn, Duration, Emitter, PCollection, ParDo, Pipeline, ProcessContext, Result, Timestamp,
-    View, WindowInto,
+    Combine, CombineFn, DoFn, Duration, Emitter, PCollection, ParDo, Pipeline, ProcessContext, Result,
+    Timestamp, View, WindowInto,
     testing::TestStream,
     watermark::WatermarkStrategy,
     window::{FixedWindows, Trigger},
@@ -83,7 +83,10 @@ fn said(build: impl FnOnce(&Pipeline)) -> beam::Pipeline {
     let mut made: Vec<&String> = Vec::new();
     for root in &said.root_transform_ids {
         let transform = &parts.transforms[root];
-        assert!(transform.inputs.values().all(|input| made.contains(&input)), "{root} comes before its inputs");
+        assert!(
+            transform.inputs.values().all(|input| made.contains(&input)),
+            "{root} comes before its inputs"
+        );
         made.extend(transform.outputs.values());
     }
     said
@@ -195,12 +198,14 @@ fn a_script_keeps_its_events() {
                 .advance_processing_time(Duration::from_secs(2)),
         );
     });
-    let stream =
-        parts(&said).transforms.values().find(|t| urn(t) == urns::transform::TEST_STREAM).unwrap();
+    let stream = parts(&said).transforms.values().find(|t| urn(t) == urns::transform::TEST_STREAM).unwrap();
     let payload = TestStreamPayload::decode(&stream.spec.as_ref().unwrap().payload[..]).unwrap();
     let events: Vec<_> = payload.events.into_iter().map(|event| event.event.unwrap()).collect();
     let Event::ElementEvent(added) = &events[0] else { panic!("{events:?}") };
-    assert_eq!((added.elements[0].encoded_element.as_slice(), added.elements[0].timestamp), (&b"one"[..], -3_000));
+    assert_eq!(
+        (added.elements[0].encoded_element.as_slice(), added.elements[0].timestamp),
+        (&b"one"[..], -3_000)
+    );
     assert!(matches!(&events[1], Event::WatermarkEvent(w) if w.new_watermark == 10_000));
     assert!(matches!(&events[2], Event::ProcessingTimeEvent(w) if w.advance_duration == 2_000));
     assert!(matches!(&events[3], Event::WatermarkEvent(w) if w.new_watermark == 9_223_372_036_854_775));

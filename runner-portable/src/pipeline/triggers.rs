@@ -31,7 +31,8 @@ pub(super) fn trigger(of: &Trigger) -> Result<beam::Trigger, Refused> {
         }),
         TriggerKind::AfterProcessingTime { delay, align_to } => {
             let delay = Transform::Delay(Delay { delay_millis: delay.as_millis() });
-            let align = align_to.map(|period| Transform::AlignTo(AlignTo { period: period.as_millis(), offset: 0 }));
+            let align =
+                align_to.map(|period| Transform::AlignTo(AlignTo { period: period.as_millis(), offset: 0 }));
             let timestamp_transforms = std::iter::once(delay)
                 .chain(align)
                 .map(|transform| TimestampTransform { timestamp_transform: Some(transform) })
@@ -45,10 +46,9 @@ pub(super) fn trigger(of: &Trigger) -> Result<beam::Trigger, Refused> {
         TriggerKind::AfterEach(of) => Of::AfterEach(AfterEach { subtriggers: all(&of)? }),
         TriggerKind::AfterAll(of) => Of::AfterAll(AfterAll { subtriggers: all(&of)? }),
         TriggerKind::AfterAny(of) => Of::AfterAny(AfterAny { subtriggers: all(&of)? }),
-        TriggerKind::OrFinally(main, last) => Of::OrFinally(Box::new(OrFinally {
-            main: Some(one(&main)?),
-            finally: Some(one(&last)?),
-        })),
+        TriggerKind::OrFinally(main, last) => {
+            Of::OrFinally(Box::new(OrFinally { main: Some(one(&main)?), finally: Some(one(&last)?) }))
+        }
         TriggerKind::Never => Of::Never(Never {}),
         TriggerKind::Always => Of::Always(Always {}),
     };
@@ -81,11 +81,17 @@ mod tests {
 
     #[test]
     fn early_and_late_panes() {
-        let delay = Trigger::after_processing_time().delay(Duration::from_secs(2)).align_to(Duration::from_secs(60));
+        let delay =
+            Trigger::after_processing_time().delay(Duration::from_secs(2)).align_to(Duration::from_secs(60));
         let of = Trigger::after_watermark().early(delay).late(Trigger::after_count(3));
-        let Some(Of::AfterEndOfWindow(end)) = trigger(&of).unwrap().trigger else { panic!("another trigger") };
-        let Some(Of::AfterProcessingTime(early)) = end.early_firings.unwrap().trigger else { panic!("another") };
-        let transforms: Vec<_> = early.timestamp_transforms.iter().map(|t| t.timestamp_transform.unwrap()).collect();
+        let Some(Of::AfterEndOfWindow(end)) = trigger(&of).unwrap().trigger else {
+            panic!("another trigger")
+        };
+        let Some(Of::AfterProcessingTime(early)) = end.early_firings.unwrap().trigger else {
+            panic!("another")
+        };
+        let transforms: Vec<_> =
+            early.timestamp_transforms.iter().map(|t| t.timestamp_transform.unwrap()).collect();
         assert_eq!(
             transforms,
             [

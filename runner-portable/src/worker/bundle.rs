@@ -14,6 +14,8 @@ use super::{
     bundles::Running,
     metrics::{Report, ShortIds},
     options::WorkerOptions,
+    pool::Instance,
+    sides::Sides,
 };
 use crate::proto::fn_execution::ProcessBundleResponse;
 
@@ -51,7 +53,12 @@ fn run_caught(
         Some(process) if !process.bounded => common.options.checkpoint,
         _ => SdfLimits::default(),
     };
+    if let Some(state) = &running.state {
+        cx.views.source = Some(Arc::new(Sides::new(stage.plan.sides.clone(), state.clone())));
+        instance.keyed.iter().for_each(|keyed| keyed.begin(state));
+    }
     let ran = instance.kernels.run(BundleInput::Batches(Vec::new()), &cx);
+    let ran = ran.and_then(|()| settled(running, &instance));
     if let Err(error) = ran {
         instance.teardown(&common.env);
         return Err(error);
@@ -70,4 +77,13 @@ fn run_caught(
     (response.monitoring_infos, response.monitoring_data) =
         Report::over(&stage.plan, &done, running).encode(&common.ids);
     Ok((response, finalizers))
+}
+
+/// The engine has all changes of state, and the timers that were set.
+fn settled(running: &Running, instance: &Instance) -> Result<(), PipelineError> {
+    instance.keyed.iter().try_for_each(|keyed| keyed.end(&running.io))?;
+    match &running.state {
+        Some(state) => state.settle().map_err(|e| PipelineError::runner(e.to_string())),
+        None => Ok(()),
+    }
 }

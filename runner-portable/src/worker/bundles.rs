@@ -8,7 +8,7 @@ use std::{
 
 use purlin_sdk::exec::{BundleControl, Finalizer};
 
-use super::{io::BundleIo, pool::Stage};
+use super::{io::BundleIo, pool::Stage, state::BundleState};
 
 /// Bundles that are over and may still be asked about: so many are remembered.
 const REMEMBERED: usize = 10_000;
@@ -18,6 +18,8 @@ pub(super) struct Running {
     pub(super) io: Arc<BundleIo>,
     pub(super) control: Arc<BundleControl>,
     pub(super) stage: Arc<Stage>,
+    /// Its state with the engine, if it needs any.
+    pub(super) state: Option<Arc<BundleState>>,
 }
 
 /// What is known of an instruction.

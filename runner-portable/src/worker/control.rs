@@ -25,6 +25,7 @@ use super::{
     logging::{Log, LogTask, Tee, logged},
     metrics::{Report, ShortIds},
     options::WorkerOptions,
+    state::StatePlane,
     status,
 };
 use crate::proto::fn_execution::{
@@ -44,6 +45,7 @@ struct Worker {
     bundles: Arc<Bundles>,
     inboxes: Arc<Inboxes>,
     data: DataPlane,
+    state: StatePlane,
     common: Common,
     log: Option<Arc<Log>>,
     tee: Option<Dispatch>,
@@ -88,7 +90,8 @@ pub(super) async fn serve(
     let worker = Arc::new(Worker {
         descriptors: Descriptors::new(graph, channel.clone()),
         bundles,
-        data: DataPlane::new(id, inboxes.clone()),
+        data: DataPlane::new(id.clone(), inboxes.clone()),
+        state: StatePlane::new(id),
         inboxes,
         common: Common { env: Arc::new(env), options, ids: ShortIds::default() },
         tee: log.clone().map(Tee::dispatch),
@@ -234,8 +237,17 @@ impl Worker {
             return Err(PipelineError::runner(format!("the bundle `{instruction}` was there before")));
         };
         let io = BundleIo::new(instruction, inbox, links, stage.plan.sources.len());
-        let running =
-            Arc::new(Running { io: Arc::new(io), control: Arc::new(BundleControl::default()), stage });
+        let state = match (&stage.plan.state_url, stage.plan.needs_state) {
+            (Some(url), true) => Some(Arc::new(self.state.of(url, instruction).await?)),
+            (None, true) => {
+                let what =
+                    "the engine's descriptor does not say where state is, and a transform of it needs some";
+                return Err(PipelineError::runner(what));
+            }
+            (_, false) => None,
+        };
+        let control = Arc::new(BundleControl::default());
+        let running = Arc::new(Running { io: Arc::new(io), control, stage, state });
         self.bundles.start(instruction, &running);
         let (worker, id) = (self.clone(), instruction.to_owned());
         let done = blocking(move || {
@@ -285,6 +297,7 @@ impl Worker {
         self.bundles.cancel();
         self.inboxes.fail("the engine ended the stream of instructions");
         self.data.close().await;
+        self.state.close().await;
         let all = async { while tasks.join_next().await.is_some() {} };
         if tokio::time::timeout(PATIENCE, all).await.is_err() {
             tracing::warn!("bundles that were told to stop still run, and are left behind");

@@ -7,7 +7,8 @@ use purlin_sdk::{
     Step,
     coder::CoderSpec,
     exec::{
-        BatchCodec, CombinePart, KernelFactory, PortableGroup, PortablePart, SdfFactory, SdfPart, WireCodec,
+        BatchCodec, CombinePart, KernelFactory, PortableGroup, PortableKeyed, PortablePart, SdfFactory,
+        SdfPart, WireCodec,
     },
     graph::{Node, Op},
 };
@@ -49,13 +50,15 @@ pub(super) enum Work {
     SdfPart(Arc<dyn SdfFactory>, SdfPart),
     /// Work on restrictions.
     Process(Arc<dyn SdfFactory>),
+    /// With state and timers.
+    Keyed(Arc<dyn PortableKeyed>),
 }
 
 impl Work {
     /// Whether what it takes is its transform's input, and what it gives its transform's output.
     pub(super) fn is_an_end(&self) -> (bool, bool) {
         match self {
-            Work::Kernel(_) => (true, true),
+            Work::Kernel(_) | Work::Keyed(_) => (true, true),
             Work::SdfPart(_, SdfPart::Pair) => (true, false),
             Work::SdfPart(..) => (false, false),
             Work::Process(_) => (false, true),
@@ -218,8 +221,11 @@ fn work(urn: &str, function: &str, node: &Node, graph: &WorkerGraph) -> Result<R
                 _ => Err("which is no part of a splittable DoFn".to_owned()),
             }
         }
-        (Op::Group(factory), _) => {
+        (Op::Group(factory), input) => {
             let group = factory.portable().map_err(|e| e.to_string())?;
+            if let (PortableGroup::Keyed(keyed), Some(input), transform::PARDO) = (&group, input, urn) {
+                return Ok((Work::Keyed(keyed.clone()), input, outputs));
+            }
             let part = group_part(urn, function, &group)?;
             let PortablePart { factory, input, output } = part;
             Ok((Work::Kernel(factory), Ends::Codec(input.codec), vec![Ends::Codec(output.codec)]))

@@ -7,7 +7,7 @@ use std::{
 };
 
 use purlin_sdk::{
-    Step,
+    PipelineError, Step,
     batch::{AnyBatch, Batch},
     coder::CoderSpec,
     exec::{Kernel, KernelSpec, Relay, SdfFactory, Slot, StageInstance, WireCodec},
@@ -18,8 +18,11 @@ use super::{
     coders::coder_tree,
     io::CurrentIo,
     node::{Ends, Ours, Transform, Work},
+    pool::Instance,
+    sides::SidePlan,
     sink::{SinkKernel, SinkPort},
     source::{SourceKernel, SourcePort},
+    timers::{KeyedInstance, KeyedPlan},
 };
 use crate::proto::fn_execution::{ProcessBundleDescriptor, RemoteGrpcPort};
 
@@ -29,6 +32,12 @@ pub(super) struct Plan {
     pub(super) sources: Arc<[SourcePort]>,
     /// Families of timers that come with every bundle.
     pub(super) timers: usize,
+    /// Where the engine has state, if it was said.
+    pub(super) state_url: Option<String>,
+    /// Whether a bundle needs state.
+    pub(super) needs_state: bool,
+    /// Side inputs.
+    pub(super) sides: Arc<SidePlan>,
     /// The kernels behind the source, in topological order.
     pub(super) slots: Vec<PlannedSlot>,
     /// Which slots read what each source gives.
@@ -55,6 +64,8 @@ pub(super) struct PlannedSlot {
 pub(super) enum SlotWork {
     /// A transform of ours.
     Ours(Work),
+    /// One with state and timers.
+    Keyed(Arc<KeyedPlan>),
     /// All of several collections, whose batches this makes.
     Flatten(Arc<dyn WireCodec>),
     /// Where elements go out.
@@ -88,20 +99,29 @@ pub(super) struct Counted {
 
 impl Plan {
     /// The kernels, made anew and not set up, and where they find their bundle.
-    pub(super) fn instance(&self) -> (StageInstance, CurrentIo) {
+    ///
+    /// # Errors
+    /// When the engine has keys or timers as a kernel does not.
+    pub(super) fn instance(&self) -> Result<Instance, PipelineError> {
         let io = CurrentIo::default();
-        let source = SourceKernel::new(self.sources.clone(), self.timers, io.clone());
+        let mut keyed = Vec::new();
+        let mut slots = Vec::with_capacity(self.slots.len());
+        for slot in &self.slots {
+            slots.push(slot.make(&io, &mut keyed)?);
+        }
+        let keyed: Arc<[KeyedInstance]> = keyed.into();
+        let source = SourceKernel::new(self.sources.clone(), self.timers, keyed.clone(), io.clone());
         let step = self.sources.first().map(|port| port.step.clone());
         let step = step.unwrap_or_else(|| Step::new("the engine's input", Location::caller()));
         let nothing: AnyBatch = Box::new(Batch::<()>::default());
         let first = Slot { step, kernel: Box::new(source), input: nothing, routes: self.routes.clone() };
-        let slots = self.slots.iter().map(|slot| slot.make(&io));
-        (StageInstance::new(std::iter::once(first).chain(slots).collect()), io)
+        let kernels = StageInstance::new(std::iter::once(first).chain(slots).collect());
+        Ok(Instance { kernels, io, keyed })
     }
 }
 
 impl PlannedSlot {
-    fn make(&self, io: &CurrentIo) -> Slot {
+    fn make(&self, io: &CurrentIo, keyed: &mut Vec<KeyedInstance>) -> Result<Slot, PipelineError> {
         let spec = KernelSpec { step: self.step.clone() };
         let (kernel, input): (Box<dyn Kernel>, AnyBatch) = match &self.work {
             SlotWork::Ours(Work::Kernel(f)) => (f.kernel(&spec), f.input()),
@@ -111,16 +131,25 @@ impl PlannedSlot {
                 (f.part(*part, &spec), input)
             }
             SlotWork::Ours(Work::Process(f)) => (f.process(&spec), f.items()),
+            SlotWork::Keyed(plan) => {
+                let (kernel, instance) = plan.instance()?;
+                keyed.push(instance);
+                (kernel, plan.keyed.input())
+            }
+            SlotWork::Ours(Work::Keyed(_)) => {
+                return Err(PipelineError::runner(format!("{} has state and no plan for it", self.step)));
+            }
             SlotWork::Flatten(codec) => (Box::new(Relay), codec.batch()),
             SlotWork::Sink(port) => (Box::new(SinkKernel::new(port.clone(), io.clone())), port.codec.batch()),
         };
-        Slot { step: self.step.clone(), kernel, input, routes: self.routes.clone() }
+        Ok(Slot { step: self.step.clone(), kernel, input, routes: self.routes.clone() })
     }
 }
 
 /// A descriptor while it is read.
 struct Reader<'a> {
     descriptor: &'a ProcessBundleDescriptor,
+    graph: &'a WorkerGraph,
     transforms: BTreeMap<&'a str, Transform>,
     /// What each collection holds, and who says so.
     ends: HashMap<&'a str, (Ends, Step)>,
@@ -140,7 +169,7 @@ impl Plan {
             }
             transforms.insert(id.as_str(), Transform::read(id, transform, graph)?);
         }
-        let mut reader = Reader { descriptor, transforms, ends: HashMap::new() };
+        let mut reader = Reader { descriptor, graph, transforms, ends: HashMap::new() };
         reader.type_collections();
         let order = reader.order()?;
         reader.plan(&order)
@@ -298,6 +327,7 @@ impl<'a> Reader<'a> {
         }
         let mut slots = Vec::new();
         let mut process = None;
+        let (mut sides, mut timers, mut keeps_state) = (SidePlan::default(), 0, false);
         for (at, id) in order.iter().enumerate() {
             let (step, work) = match &self.transforms[*id] {
                 Transform::Source(_) => continue,
@@ -320,7 +350,22 @@ impl<'a> Reader<'a> {
                     if let Work::Process(factory) = &ours.work {
                         process = Some(self.process(id, ours, factory, &fed)?);
                     }
-                    (ours.step.clone(), SlotWork::Ours(ours.work.clone()))
+                    if let Some(par_do) = &ours.par_do {
+                        sides.add(id, par_do, self.descriptor, &self.graph.graph)?;
+                    }
+                    let work = match (&ours.work, &ours.par_do) {
+                        (Work::Keyed(keyed), Some(par_do)) => {
+                            let keyed = keyed.clone();
+                            let plan =
+                                KeyedPlan::read(id, &ours.input, &ours.step, keyed, par_do, self.descriptor)?;
+                            timers += plan.families();
+                            keeps_state = true;
+                            urls.extend((plan.families() > 0).then(|| plan.url().to_owned()));
+                            SlotWork::Keyed(Arc::new(plan))
+                        }
+                        (work, _) => SlotWork::Ours(work.clone()),
+                    };
+                    (ours.step.clone(), work)
                 }
             };
             let routes = self.outputs(id).into_iter().map(|c| self.readers(c, order)).collect();
@@ -331,7 +376,20 @@ impl<'a> Reader<'a> {
         urls.sort_unstable();
         urls.dedup();
         let counted = self.counted(order);
-        Ok(Plan { sources: sources.into(), timers: 0, slots, routes, urls, process, counted })
+        let state_url = self.descriptor.state_api_service_descriptor.as_ref().map(|d| d.url.clone());
+        let needs_state = keeps_state || !sides.is_empty();
+        Ok(Plan {
+            sources: sources.into(),
+            timers,
+            state_url: state_url.filter(|url| !url.is_empty()),
+            needs_state,
+            sides: Arc::new(sides),
+            slots,
+            routes,
+            urls,
+            process,
+            counted,
+        })
     }
 
     /// The slots that read `collection`; a flatten that reads it twice is there twice.

@@ -10,7 +10,7 @@ use purlin_sdk::{
     exec::{BundleCx, Effects, RunEnv, StageInstance},
 };
 
-use super::{io::CurrentIo, plan::Plan};
+use super::{io::CurrentIo, plan::Plan, timers::KeyedInstance};
 
 /// The bundles of one descriptor.
 pub(super) struct Stage {
@@ -22,6 +22,8 @@ pub(super) struct Stage {
 pub(super) struct Instance {
     pub(super) kernels: StageInstance,
     pub(super) io: CurrentIo,
+    /// Keyed DoFns among them.
+    pub(super) keyed: Arc<[KeyedInstance]>,
 }
 
 impl Stage {
@@ -38,9 +40,8 @@ impl Stage {
         if let Some(idle) = idle {
             return Ok(idle);
         }
-        let (kernels, io) = catch_unwind(AssertUnwindSafe(|| self.plan.instance()))
-            .map_err(|payload| PipelineError::panic(self.a_step(), None, &*payload))?;
-        Ok(Instance { kernels, io })
+        catch_unwind(AssertUnwindSafe(|| self.plan.instance()))
+            .unwrap_or_else(|payload| Err(PipelineError::panic(self.a_step(), None, &*payload)))
     }
 
     /// Keeps kernels for the next bundle. Those of a bundle that failed are not given back.

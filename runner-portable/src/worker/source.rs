@@ -15,6 +15,7 @@ use purlin_sdk::{
 use super::{
     inbox::Piece,
     io::{BundleIo, CurrentIo},
+    timers::KeyedInstance,
 };
 
 /// One place where elements come in.
@@ -32,6 +33,7 @@ pub(super) struct SourcePort {
 pub(super) struct SourceKernel {
     ports: Arc<[SourcePort]>,
     timers: usize,
+    keyed: Arc<[KeyedInstance]>,
     io: CurrentIo,
 }
 
@@ -47,9 +49,14 @@ impl Pace {
 }
 
 impl SourceKernel {
-    /// `timers` families of timers come with a bundle.
-    pub(super) fn new(ports: Arc<[SourcePort]>, timers: usize, io: CurrentIo) -> SourceKernel {
-        SourceKernel { ports, timers, io }
+    /// `timers` families of timers come with a bundle, for `keyed`.
+    pub(super) fn new(
+        ports: Arc<[SourcePort]>,
+        timers: usize,
+        keyed: Arc<[KeyedInstance]>,
+        io: CurrentIo,
+    ) -> SourceKernel {
+        SourceKernel { ports, timers, keyed, io }
     }
 
     fn data(
@@ -115,7 +122,10 @@ impl Kernel for SourceKernel {
                     }
                 }
                 Piece::Timers { transform, family, bytes, is_last } => {
-                    if !bytes.is_empty() {
+                    let keyed = self.keyed.iter().find(|keyed| keyed.is_of(&transform));
+                    if let Some(keyed) = keyed {
+                        keyed.fire(family, bytes);
+                    } else if !bytes.is_empty() {
                         return Err(PipelineError::runner(format!(
                             "the engine fired timers of `{family}` for `{transform}`, which has none"
                         )));

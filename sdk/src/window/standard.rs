@@ -53,9 +53,6 @@ mod tests {
         let sliding = SlidingWindows::of(secs(10), secs(5)).offset(secs(12));
         let expected = StandardWindows::Sliding { size: secs(10), period: secs(5), offset: secs(2) };
         assert_eq!(sliding.standard(), Some(expected));
-        assert_eq!(
-            Sessions::with_gap(secs(4)).standard(),
-            Some(StandardWindows::Sessions { gap: secs(4) })
-        );
+        assert_eq!(Sessions::with_gap(secs(4)).standard(), Some(StandardWindows::Sessions { gap: secs(4) }));
     }
 }
