@@ -1,5 +1,6 @@
 //! What an engine does with our bundles: grouping, combining, splitting, watermarks.
 
+#[path = "support/prism.rs"]
 mod support;
 
 use std::sync::{
