@@ -72,8 +72,7 @@ fn add(node: &Node, components: &mut Components<'_>) -> Result<(), Refused> {
             Ok(())
         }
         Op::Redistribute(_) => {
-            components.primitive(node, urns::transform::RESHUFFLE, Vec::new());
-            Ok(())
+            elements::reshuffle(node, components)
         }
         Op::TestStream(source) => test_streams::add(node, &**source, components),
         Op::Element(factory) => elements::par_do(node, &**factory, components),
