@@ -67,6 +67,8 @@ mod guides {
     mod testing {}
     #[doc = include_str!("../docs/semantics.md")]
     mod semantics {}
+    #[doc = include_str!("../docs/engines.md")]
+    mod engines {}
     #[doc = include_str!("../docs/runners.md")]
     mod runners {}
     #[doc = include_str!("../docs/streaming-queries.md")]

@@ -56,7 +56,10 @@ impl WorkerCall {
             }
             None
         };
-        Some(WorkerCall { id: value("--id")?, provision: value("--provision_endpoint")? })
+        let id = value("--id")?;
+        // Prism quotes it as for a shell, which is not there.
+        let id = id.strip_prefix('\'').and_then(|id| id.strip_suffix('\'')).unwrap_or(&id).to_owned();
+        Some(WorkerCall { id, provision: value("--provision_endpoint")? })
     }
 
     /// Whether the engine was told to say so in the environment: then a program that does not understand the call
@@ -224,4 +227,24 @@ pub fn serve_pool(
         pool.forever().await;
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(arguments: &[&str]) -> Option<WorkerCall> {
+        let line: Vec<OsString> = std::iter::once("program").chain(arguments.iter().copied()).map(Into::into).collect();
+        WorkerCall::of(&line)
+    }
+
+    #[test]
+    fn engines_write_a_call_in_their_own_ways() {
+        let expected = Some(WorkerCall { id: "job-1[a]".to_owned(), provision: "localhost:1".to_owned() });
+        assert_eq!(call(&["--id=job-1[a]", "--provision_endpoint=localhost:1"]), expected);
+        assert_eq!(call(&["--id='job-1[a]'", "--provision_endpoint=localhost:1"]), expected);
+        assert_eq!(call(&["--provision_endpoint", "localhost:1", "--id", "job-1[a]", "--semi_persist_dir=/tmp"]), expected);
+        assert_eq!(call(&["--identity=3", "--provision_endpoint=localhost:1"]), None);
+        assert_eq!(call(&["--runner=direct"]), None);
+    }
 }
