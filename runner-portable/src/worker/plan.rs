@@ -116,7 +116,7 @@ impl Plan {
         let source = SourceKernel::new(self.sources.clone(), self.timers, keyed.clone(), io.clone());
         let step = self.sources.first().map(|port| port.step.clone());
         let step = step.unwrap_or_else(|| Step::new("the engine's input", Location::caller()));
-        let nothing: AnyBatch = Box::new(Batch::<()>::default());
+        let nothing: AnyBatch = Box::<Batch<()>>::default();
         let first = Slot { step, kernel: Box::new(source), input: nothing, routes: self.routes.clone() };
         let kernels = StageInstance::new(std::iter::once(first).chain(slots).collect());
         Ok(Instance { kernels, io, keyed })
@@ -357,7 +357,7 @@ impl<'a> Reader<'a> {
                 Some(ours) => ours.step.clone(),
                 None => self.ends_of(collection)?.1.clone(),
             };
-            let one_by_one = matches!(reader, Some(Ours { work: Work::Process(_), .. }));
+            let one_by_one = reader.is_some_and(|ours| matches!(ours.work, Work::Process(_)));
             sources.push(SourcePort { transform: (*id).to_owned(), codec, step, one_by_one });
             fed.push(collection);
         }
