@@ -9,13 +9,13 @@ mod support;
 
 use std::time::{Duration as StdDuration, Instant};
 
-use cases::{CASES, Build, Sum, word_count};
+use cases::{Build, CASES, Sum, word_count};
 use compare::gathered;
 use purlin_runner_direct::DirectRunner;
 use purlin_runner_portable::PortableRunner;
 use purlin_sdk::{
-    Combine, DoFnError, Duration, Emitter, PCollection, ParDo, Pipeline, ProcessContext, Result, RunState, Timestamp,
-    WindowInto,
+    Combine, DoFnError, Duration, Emitter, PCollection, ParDo, Pipeline, ProcessContext, Result, RunState,
+    Timestamp, WindowInto,
     testing::TestStream,
     window::{FixedWindows, Trigger},
 };

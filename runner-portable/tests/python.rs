@@ -37,7 +37,10 @@ fn start() -> Option<Python> {
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/engines"), Into::into);
     let program = engines.join("python/bin/python");
     if !program.is_file() {
-        eprintln!("skipped: Beam for Python is not at {}; `scripts/engines python` installs it", program.display());
+        eprintln!(
+            "skipped: Beam for Python is not at {}; `scripts/engines python` installs it",
+            program.display()
+        );
         return None;
     }
     let temp = tempfile::tempdir().unwrap();
@@ -55,7 +58,8 @@ fn start() -> Option<Python> {
     while python.port == 0 {
         assert!(Instant::now() < until, "the service did not say its port within 60 s");
         assert!(python.child.try_wait().unwrap().is_none(), "the service ended");
-        python.port = std::fs::read_to_string(&file).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+        python.port =
+            std::fs::read_to_string(&file).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
         std::thread::yield_now();
     }
     Some(python)

@@ -3,8 +3,15 @@
 
 #[path = "../../../runner-portable/tests/support/prism.rs"]
 mod prism;
+#[allow(dead_code)] // What is not on an engine uses more of it.
 #[path = "../examples/program.rs"]
 mod program;
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
 
 use prism::Prism;
 use program::{Ran, run};
@@ -35,8 +42,8 @@ fn prints_the_same(program: &str, args: &[&str]) {
     let ran = on_prism(&prism, program, args, "process");
     assert_eq!(ran.stdout, "");
     // What a worker has printed is with Prism when the worker is gone, which may be a moment after the job's end.
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while prism.printed() != expected && std::time::Instant::now() < until {
+    let until = Instant::now() + Duration::from_secs(20);
+    while prism.printed() != expected && Instant::now() < until {
         std::thread::yield_now();
     }
     assert_eq!(prism.printed(), expected);
@@ -102,4 +109,61 @@ fn wordcount() {
     });
     assert!(direct.len() > 1_000, "{} words", direct.len());
     assert!(loopback == direct && process == direct);
+}
+
+/// Submits an example whose workers are those of another program, which must fail soon; gives what is said.
+fn refused(command: &std::path::Path) -> Option<String> {
+    let prism = Prism::start()?;
+    let endpoint = format!("--job-endpoint={}", prism.endpoint());
+    let place = format!("--environment=process:{}", command.display());
+    let begun = Instant::now();
+    let ran = run(env!("CARGO_BIN_EXE_side_input"), &["--runner=portable", &endpoint, &place]);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{ran:?}");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    Some(ran.stderr)
+}
+
+/// A byte more at the end of a program's file changes nothing that it does: it is another build all the same.
+#[test]
+fn a_worker_of_another_build() {
+    let dir = tempfile::tempdir().unwrap();
+    let other = dir.path().join("other");
+    std::fs::copy(env!("CARGO_BIN_EXE_side_input"), &other).unwrap();
+    std::fs::OpenOptions::new().append(true).open(&other).unwrap().write_all(b"x").unwrap();
+    let Some(told) = refused(&other) else { return };
+    assert!(
+        told.contains("does not have the pipeline that was submitted") && told.contains("of program"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_worker_of_another_program() {
+    let Some(told) = refused(std::path::Path::new(env!("CARGO_BIN_EXE_windowed_wordcount"))) else { return };
+    assert!(told.contains("does not have the pipeline that was submitted"), "{told}");
+}
+
+#[test]
+fn a_pool_in_another_process() {
+    let Some(prism) = Prism::start() else { return };
+    let program = env!("CARGO_BIN_EXE_state_and_timers");
+    let expected = on_direct(program, &[]);
+    let mut pool = Command::new(program)
+        .args(["--runner=portable", "--worker-pool=127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = String::new();
+    BufReader::new(pool.stderr.take().unwrap()).read_line(&mut told).unwrap();
+    let address = told.trim().rsplit(' ').next().unwrap().to_owned();
+    let ran = on_prism(&prism, program, &[], &format!("external:{address}"));
+    assert_eq!(ran.stdout, "");
+    pool.kill().unwrap();
+    let mut printed = String::new();
+    pool.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+    pool.wait().unwrap();
+    let mut printed: Vec<&str> = printed.lines().collect();
+    printed.sort_unstable();
+    assert_eq!(printed, expected);
 }

@@ -57,10 +57,8 @@ pub(super) fn splittable(
 pub(super) fn reshuffle(node: &Node, components: &mut Components<'_>) -> Result<(), Refused> {
     let path = node.step.path();
     let relay = format!("{path}#relay");
-    let payload = ParDoPayload {
-        do_fn: Some(components.function(urns::DOFN, path)?),
-        ..ParDoPayload::default()
-    };
+    let payload =
+        ParDoPayload { do_fn: Some(components.function(urns::DOFN, path)?), ..ParDoPayload::default() };
     let part = PTransform {
         unique_name: relay.clone(),
         spec: Some(FunctionSpec { urn: urns::transform::PARDO.to_owned(), payload: payload.encode_to_vec() }),

@@ -114,11 +114,12 @@ fn side_inputs(p: &Pipeline) -> PCollection<String> {
     let rates = p.create("Rates", [("a".to_owned(), 10_i64), ("b".to_owned(), 20)]).view_as_map("ByKey");
     let one = p.create("One", [5_i64]).view_as_singleton("AsOne");
     let (by_key, plus) = (rates.clone(), one.clone());
-    let look = move |(key, n): (String, i64), cx: &ProcessContext<'_>, out: &mut Emitter<'_, i64>| -> Result {
-        let rate = cx.side(&by_key)?.get(&key).copied().unwrap_or(0);
-        out.emit(n * rate + cx.side(&plus)?);
-        Ok(())
-    };
+    let look =
+        move |(key, n): (String, i64), cx: &ProcessContext<'_>, out: &mut Emitter<'_, i64>| -> Result {
+            let rate = cx.side(&by_key)?.get(&key).copied().unwrap_or(0);
+            out.emit(n * rate + cx.side(&plus)?);
+            Ok(())
+        };
     shown(timed(p).par_do_with("Look", ParDo::from_fn(look).side(&rates).side(&one)).main())
 }
 
