@@ -177,11 +177,13 @@ impl Description {
             Some(ApiServiceDescriptor { url, authentication: None });
         let timer_family_coder_id = self.coder(timer);
         let family = |name: &&str| {
-            let spec = TimerFamilySpec { timer_family_coder_id: timer_family_coder_id.clone(), time_domain: 1 };
+            let spec =
+                TimerFamilySpec { timer_family_coder_id: timer_family_coder_id.clone(), time_domain: 1 };
             ((*name).to_owned(), spec)
         };
         let timer_family_specs = families.iter().map(family).collect();
-        let payload = ParDoPayload { do_fn: Some(function(path)), timer_family_specs, ..ParDoPayload::default() };
+        let payload =
+            ParDoPayload { do_fn: Some(function(path)), timer_family_specs, ..ParDoPayload::default() };
         let payload = (transform::PARDO, payload.encode_to_vec());
         self.transform(&format!("renamed {path}"), payload, &[("in", input)], outputs)
     }

@@ -2,7 +2,8 @@
 
 use purlin_derive::KeyedState;
 use purlin_sdk::{
-    DoFn, Duration, Emitter, KeyedDoFn, ListView, ParDo, Pipeline, ProcessContext, Result, TimerContext, Timestamp, View,
+    DoFn, Duration, Emitter, KeyedDoFn, ListView, ParDo, Pipeline, ProcessContext, Result, TimerContext,
+    Timestamp, View,
     coder::{Coder, CoderSpec, Context, TimerCoder, TimerData, TimerFiring, default_coder, rewrapped},
     graph::Graph,
     state::{Bag, Timer},
@@ -247,9 +248,7 @@ async fn a_side_input_is_asked_for_once_a_bundle() {
         assert_eq!(sums, [16, 17]);
         engine.processed(id).await;
     }
-    let first = |request: &&crate::proto::fn_execution::StateRequest| {
-        matches!(&request.request, Some(Request::Get(get)) if get.continuation_token.is_empty())
-    };
+    let first = |request: &&crate::proto::fn_execution::StateRequest| matches!(&request.request, Some(Request::Get(get)) if get.continuation_token.is_empty());
     assert_eq!(fake.asked().iter().filter(first).count(), 2);
     engine.end().await.unwrap();
 }
