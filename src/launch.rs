@@ -163,7 +163,9 @@ fn start(
 /// Starts workers for whoever asks, until the process ends.
 #[cfg(feature = "portable")]
 fn serve_pool(address: &str, graph: purlin_sdk::graph::Graph) -> Result<(), PipelineError> {
-    purlin_runner_portable::serve_pool(address, graph, |at| report::note(&format!("workers are started at {at}")))
+    purlin_runner_portable::serve_pool(address, graph, |at| {
+        report::note(&format!("workers are started at {at}"))
+    })
 }
 
 #[cfg(not(feature = "portable"))]

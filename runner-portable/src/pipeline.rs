@@ -71,10 +71,7 @@ fn add(node: &Node, components: &mut Components<'_>) -> Result<(), Refused> {
             components.flatten(node);
             Ok(())
         }
-        Op::Redistribute(_) => {
-            components.primitive(node, urns::transform::RESHUFFLE, Vec::new());
-            Ok(())
-        }
+        Op::Redistribute(_) => elements::reshuffle(node, components),
         Op::TestStream(source) => test_streams::add(node, &**source, components),
         Op::Element(factory) => elements::par_do(node, &**factory, components),
         Op::Splittable(factory) => elements::splittable(node, &**factory, components),

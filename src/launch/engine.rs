@@ -71,8 +71,13 @@ impl FromStr for Place {
             ("loopback", None) => Ok(Place::Loopback),
             ("process", command) => Ok(Place::Process(command.map(str::to_owned))),
             ("external", Some(address)) => Ok(Place::External(address.to_owned())),
-            ("external", None) => Err("the address of a worker pool is missing: external:HOST:PORT".to_owned()),
-            _ => Err("there is no such place; there are: loopback, process, process:COMMAND, external:HOST:PORT".to_owned()),
+            ("external", None) => {
+                Err("the address of a worker pool is missing: external:HOST:PORT".to_owned())
+            }
+            _ => Err(
+                "there is no such place; there are: loopback, process, process:COMMAND, external:HOST:PORT"
+                    .to_owned(),
+            ),
         }
     }
 }

@@ -134,7 +134,8 @@ impl RunOptions {
         use super::engine::Place;
         use purlin_runner_portable::{Environment, PortableRunner};
 
-        let EngineOptions { job_endpoint, environment, job_name, engine_options, artifacts, .. } = &self.engine;
+        let EngineOptions { job_endpoint, environment, job_name, engine_options, artifacts, .. } =
+            &self.engine;
         // That it is there was checked before.
         let mut runner = PortableRunner::to(job_endpoint.as_deref().unwrap_or_default());
         runner = runner.environment(match environment {
@@ -191,7 +192,11 @@ impl RunOptions {
             return Some("--runner=portable needs an engine: add --job-endpoint=HOST:PORT".to_owned());
         }
         let (given, instead) = [
-            (self.parallelism.is_some(), "--parallelism", "--engine-option parallelism=N, where the engine has it"),
+            (
+                self.parallelism.is_some(),
+                "--parallelism",
+                "--engine-option parallelism=N, where the engine has it",
+            ),
             (self.seed.is_some(), "--seed", "--runner=direct"),
             (self.retries > 0, "--retries", "the engine's own way to restart a job"),
             (self.memory_budget.is_some(), "--memory-budget", "the engine's configuration"),

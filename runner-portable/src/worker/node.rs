@@ -5,10 +5,11 @@ use std::{collections::HashMap, sync::Arc};
 use prost::Message;
 use purlin_sdk::{
     Step,
+    batch::AnyBatch,
     coder::CoderSpec,
     exec::{
-        BatchCodec, CombinePart, KernelFactory, PortableGroup, PortableKeyed, PortablePart, SdfFactory,
-        SdfPart, WireCodec,
+        BatchCodec, CombinePart, Kernel, KernelFactory, KernelSpec, PortableGroup, PortableKeyed,
+        PortablePart, Relay, SdfFactory, SdfPart, WireCodec,
     },
     graph::{Node, Op},
 };
@@ -75,7 +76,7 @@ pub(super) enum Transform {
     /// All of several collections.
     Flatten,
     /// One of ours.
-    Ours(Ours),
+    Ours(Box<Ours>),
 }
 
 /// A transform of ours.
@@ -90,8 +91,6 @@ pub(super) struct Ours {
     pub(super) gives: Vec<(String, Ends)>,
     /// Whether the output has an end.
     pub(super) bounded: bool,
-    /// The node in the graph.
-    pub(super) node: usize,
     /// The ParDo's payload, where it is one.
     pub(super) par_do: Option<ParDoPayload>,
 }
@@ -156,15 +155,13 @@ fn ours(
             payload.fingerprint, graph.fingerprint
         ));
     }
-    let nodes = &graph.graph.nodes;
-    let number = nodes.iter().position(|node| node.step.path() == payload.path);
-    let number = number.ok_or_else(|| {
+    let node = graph.graph.nodes.iter().find(|node| node.step.path() == payload.path);
+    let node = node.ok_or_else(|| {
         format!(
             "the engine sent `{id}` for the transform `{}`, which this pipeline does not have",
             payload.path
         )
     })?;
-    let node = &nodes[number];
     let (work, takes, gives) = work(urn, &function.urn, node, graph)
         .map_err(|what| format!("{}: the engine sent a part of it, `{id}` ({urn}), {what}", node.step))?;
     let sides = par_do.as_ref().map(|p| &p.side_inputs);
@@ -174,16 +171,8 @@ fn ours(
     };
     let bounded = node.outputs.iter().all(|output| graph.graph.collections[output.0].bounded);
     let gives = named(gives, &transform.outputs);
-    Ok(Transform::Ours(Ours {
-        step: node.step.clone(),
-        work,
-        input,
-        takes,
-        gives,
-        bounded,
-        node: number,
-        par_do,
-    }))
+    let ours = Ours { step: node.step.clone(), work, input, takes, gives, bounded, par_do };
+    Ok(Transform::Ours(Box::new(ours)))
 }
 
 /// Gives outputs their local names: their numbers, but a part that an engine made has one output of any name.
@@ -194,6 +183,19 @@ fn named(gives: Vec<Ends>, outputs: &HashMap<String, String>) -> Vec<(String, En
         return vec![(name.clone(), one.clone())];
     }
     gives.into_iter().enumerate().map(|(i, ends)| (i.to_string(), ends)).collect()
+}
+
+/// Hands elements on.
+struct Relays(Arc<dyn Fn() -> AnyBatch + Send + Sync>);
+
+impl KernelFactory for Relays {
+    fn kernel(&self, _: &KernelSpec) -> Box<dyn Kernel> {
+        Box::new(Relay)
+    }
+
+    fn input(&self) -> AnyBatch {
+        (self.0)()
+    }
 }
 
 /// What runs it, what it takes, what it gives.
@@ -207,6 +209,10 @@ fn work(urn: &str, function: &str, node: &Node, graph: &WorkerGraph) -> Result<R
     match (&node.op, input) {
         (Op::Element(factory), Some(input)) if urn == transform::PARDO => {
             Ok((Work::Kernel(factory.clone()), input, outputs))
+        }
+        // What a redistribution is for an engine that has none.
+        (Op::Redistribute(batch), Some(input)) if urn == transform::PARDO => {
+            Ok((Work::Kernel(Arc::new(Relays(batch.clone()))), input, outputs))
         }
         (Op::Splittable(factory), Some(input)) => {
             let items = Ends::Items(factory.clone());

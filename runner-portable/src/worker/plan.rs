@@ -10,7 +10,10 @@ use purlin_sdk::{
     PipelineError, Step,
     batch::{AnyBatch, Batch},
     coder::CoderSpec,
-    exec::{Kernel, KernelSpec, Relay, SdfFactory, Slot, StageInstance, WireCodec},
+    exec::{
+        CombinePart, Kernel, KernelSpec, PortableGroup, Relay, SdfFactory, Slot, StageInstance, WireCodec,
+    },
+    graph::{Node, Op},
 };
 
 use super::{
@@ -113,7 +116,7 @@ impl Plan {
         let source = SourceKernel::new(self.sources.clone(), self.timers, keyed.clone(), io.clone());
         let step = self.sources.first().map(|port| port.step.clone());
         let step = step.unwrap_or_else(|| Step::new("the engine's input", Location::caller()));
-        let nothing: AnyBatch = Box::new(Batch::<()>::default());
+        let nothing: AnyBatch = Box::<Batch<()>>::default();
         let first = Slot { step, kernel: Box::new(source), input: nothing, routes: self.routes.clone() };
         let kernels = StageInstance::new(std::iter::once(first).chain(slots).collect());
         Ok(Instance { kernels, io, keyed })
@@ -176,6 +179,31 @@ impl Plan {
     }
 }
 
+/// What a collection holds that has the name under which it was submitted.
+fn by_name(collection: &str, graph: &WorkerGraph) -> Option<(Ends, Step)> {
+    let graph = &graph.graph;
+    let output = |node: &Node, index: usize| {
+        let codec = graph.collections[node.outputs.get(index)?.0].codec.clone();
+        Some((Ends::Codec(codec), node.step.clone()))
+    };
+    graph.nodes.iter().find_map(|node| {
+        let rest = collection.strip_prefix(node.step.path())?;
+        if let Some(index) = rest.strip_prefix('.') {
+            return output(node, index.parse().ok()?);
+        }
+        let Op::Group(factory) = &node.op else { return None };
+        // What was not asked for cannot be said, and a grouping that cannot be is not submitted.
+        let Ok(PortableGroup::Combine(combine)) = factory.portable() else { return None };
+        let part = match rest.strip_suffix(".0")? {
+            "#precombine" | "#default" | "#flatten" => combine.part(CombinePart::Precombine).output,
+            "#group" if combine.has_default() => combine.part(CombinePart::CombineAccumulators).input,
+            "#group" => combine.part(CombinePart::CombineGrouped).input,
+            _ => return None,
+        };
+        Some((Ends::Codec(part.codec), node.step.clone()))
+    })
+}
+
 impl<'a> Reader<'a> {
     fn inputs(&self, id: &str) -> Vec<&'a str> {
         let proto = &self.descriptor.transforms[id];
@@ -226,6 +254,14 @@ impl<'a> Reader<'a> {
             }
             if ends.len() == before {
                 break;
+            }
+        }
+        for collection in self.transforms.keys().flat_map(|id| self.inputs(id)) {
+            // An engine may read a collection only to write it elsewhere.
+            if !ends.contains_key(collection)
+                && let Some(known) = by_name(collection, self.graph)
+            {
+                ends.insert(collection, known);
             }
         }
         self.ends = ends;
@@ -321,7 +357,7 @@ impl<'a> Reader<'a> {
                 Some(ours) => ours.step.clone(),
                 None => self.ends_of(collection)?.1.clone(),
             };
-            let one_by_one = matches!(reader, Some(Ours { work: Work::Process(_), .. }));
+            let one_by_one = reader.is_some_and(|ours| matches!(ours.work, Work::Process(_)));
             sources.push(SourcePort { transform: (*id).to_owned(), codec, step, one_by_one });
             fed.push(collection);
         }
