@@ -17,6 +17,7 @@ use crate::{
     pipeline::{Artifact, Environment, environment, fingerprint, translate},
     pool::{StartWorker, WorkerPool},
     proto::{fn_execution::StartWorkerRequest, pipeline::ApiServiceDescriptor},
+    urns,
     worker::{self, WorkerEndpoints, WorkerGraph},
 };
 
@@ -148,9 +149,17 @@ async fn start(launch: Launch) -> Result<Started, PipelineError> {
             if let Some(pool) = pool {
                 pool.end().await;
             }
-            Err(e)
+            Err(if e.to_string().contains(urns::requirement::STABLE_INPUT) { unstable(e) } else { e })
         }
     }
+}
+
+fn unstable(refused: PipelineError) -> PipelineError {
+    refused.with_note(
+        "a DoFn, such as one that writes files, must see the same elements again when its bundle is tried again. An engine \
+         that never tries a bundle again, such as Prism and Beam's job service in Python, may run it all the same: say so \
+         by --engine-option purlin_stable_input=assumed",
+    )
 }
 
 /// Starts workers of `graph`.

@@ -1,5 +1,6 @@
 //! State, timers, side inputs and combines on Prism, with the same output as on the direct runner.
 
+#[path = "support/prism.rs"]
 mod support;
 
 use std::{
