@@ -5,6 +5,7 @@ mod kind;
 mod numbers;
 mod options;
 mod panics;
+mod progress;
 mod report;
 mod signals;
 mod size;
@@ -48,6 +49,10 @@ pub use self::{
 /// in the same `--help`: `--runner=direct|threaded`, `--parallelism`, `--seed`, `--retries`, `--memory-budget`,
 /// `--checkpoint-dir`, `--checkpoint-every` and `--restore`, with which a run that was killed goes on, and `--explain`, which shows the pipeline's graph as JSON and does not run it. On the direct runner the pipeline lives on
 /// the wall clock.
+///
+/// # Progress
+/// When stderr is a terminal, a run that takes longer shows a line there: elements that its sources have read, how many a
+/// second, how far event time has come, and the last epoch of each streaming query.
 ///
 /// # Signals
 /// SIGINT (Ctrl-C) cancels: what is not committed is thrown away. A second one ends the process at once. SIGTERM drains:
@@ -123,10 +128,11 @@ fn start(pipeline: &Pipeline, options: &RunOptions) -> Result<Option<RunState>, 
         return Ok(None);
     }
     let runner = options.runner()?;
+    let sources = progress::sources(&graph);
     signals::prepare()?;
     let run = runner.run(graph).inspect_err(|_| signals::not_started())?;
     signals::tell(run.clone());
-    let result: RunResult = stall::wait(&run, options.stall_after());
+    let result: RunResult = stall::wait(&run, options.stall_after(), progress::Line::new(sources));
     signals::forget();
     result.map(|outcome| Some(outcome.state))
 }
