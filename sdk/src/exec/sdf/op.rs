@@ -28,6 +28,8 @@ pub trait SdfFactory: Send + Sync {
     fn alignment(&self) -> Option<Alignment> {
         None
     }
+    /// The name of its watermark estimator's type, for people.
+    fn estimator(&self) -> &'static str;
     /// Writes and reads batches of elements with restrictions.
     fn items_codec(&self) -> Arc<dyn BatchCodec>;
     /// The same transform with the named DoFn whose configuration `payload` is; nothing when its DoFn is not
@@ -70,6 +72,12 @@ impl<D: SplittableDoFn> SdfFactory for SdfOp<D> {
 
     fn alignment(&self) -> Option<Alignment> {
         self.alignment.clone()
+    }
+
+    fn estimator(&self) -> &'static str {
+        let name = std::any::type_name::<D::Estimator>();
+        let plain = name.split('<').next().unwrap_or(name);
+        plain.rsplit("::").next().unwrap_or(plain)
     }
 
     fn items_codec(&self) -> Arc<dyn BatchCodec> {
