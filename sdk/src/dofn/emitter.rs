@@ -191,7 +191,7 @@ impl<'a, O: Element> Emitter<'a, O> {
             let times = matches!((&meta.windows, &meta.times), (Windows::Const(_), Column::Each(_)));
             let settled = matches!((&meta.windows, &meta.times), (Windows::Const(_), Column::Const(_)));
             // Windows that followed from the input's timestamps differ from row to row: the first row's is not all's.
-            let follow = matches!(self.row.meta.windows, Windows::Fixed(_));
+            let follow = self.row.meta.windows.follow_times();
             self.columns = match self.columns {
                 Columns::Settled if settled => Columns::Settled,
                 _ if times && !follow => Columns::Times,
@@ -320,7 +320,8 @@ impl<'a, O: Element> Emitter<'a, O> {
     fn settle(&mut self) {
         let theirs = self.row.meta;
         let ours = &mut self.port.batch.meta;
-        let settled = matches!(theirs.windows, Windows::Const(WindowSet::One(_)) | Windows::Fixed(_))
+        let one = matches!(theirs.windows, Windows::Const(WindowSet::One(_)));
+        let settled = (one || theirs.windows.follow_times())
             && matches!(theirs.panes, Column::Const(_))
             && self.row.timestamp.is_none()
             && self.row.window.is_none()

@@ -344,7 +344,7 @@ impl<T: Element, S: ViewShape<T>> ViewFactory for ViewOp<T, S> {
 
     fn load_shard(&self, input: &mut &[u8]) -> Result<Box<dyn Shard>> {
         let combiner = TimestampCombiner::EndOfWindow;
-        Ok(Box::new(WindowTables::<(), ListFold<T>>::load(ListFold::default(), combiner, input)?))
+        Ok(Box::new(WindowTables::<(), ListFold<T>>::new(ListFold::default(), combiner).load(input)?))
     }
 
     fn load_table(&self, input: &mut &[u8]) -> Result<Box<dyn AnyTable>> {
