@@ -46,7 +46,7 @@ pub use kernel::{Kernel, KernelFactory, KernelResult, KernelSpec};
 pub use save::BatchCodec;
 pub use sdf::{SdfElement, SdfFactory};
 pub use terminal::{Boundary, Relay};
-pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewValue, side_window};
+pub use view::{ByWindow, ReadyView, ViewFactory, ViewSnapshot, ViewValue, side_window};
 
 pub(crate) use assign::AssignOp;
 pub(crate) use async_par_do::{AsyncFactory, AsyncOptions, Reactor};

@@ -141,6 +141,18 @@ impl Meta {
         }
     }
 
+    /// Whether element `i` is in `window` alone, which another element of this batch is in. It may say no where the
+    /// answer is yes: it only looks.
+    #[inline]
+    pub fn is_also_in(&self, i: usize, window: &Window) -> bool {
+        match (&self.windows, window) {
+            (Windows::Const(WindowSet::One(w)), window) => w == window,
+            (Windows::Fixed(_), Window::Interval(w)) => w.contains(self.times.get(i)),
+            (Windows::Each(sets), window) => matches!(&sets[i], WindowSet::One(w) if w == window),
+            _ => false,
+        }
+    }
+
     /// Gives the elements new timestamps; their windows stay as they are.
     pub fn set_times(&mut self, len: usize, times: Column<Timestamp>) {
         if self.windows.follow_times() {
