@@ -13,6 +13,9 @@ use crate::{
     window::{PaneInfo, Window},
 };
 
+/// All of a window, and whether it was merged from slices.
+pub(super) type Merged<K, F> = (WindowTable<K, F>, bool);
+
 /// Merges what the shards have gathered for a window and emits it.
 pub(super) struct WindowRoot<K: Key, F: Fold> {
     step: Step,
@@ -47,7 +50,7 @@ impl<K: Key, F: Fold> WindowRoot<K, F> {
     pub(super) fn merge(
         &mut self,
         tables: Vec<Box<dyn AnyTable>>,
-    ) -> Result<Option<(WindowTable<K, F>, bool)>, PipelineError> {
+    ) -> Result<Option<Merged<K, F>>, PipelineError> {
         let mut typed = Vec::with_capacity(tables.len());
         let mut parts = Vec::new();
         for table in tables {
