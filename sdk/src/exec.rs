@@ -22,6 +22,7 @@ mod holds;
 mod input;
 mod instance;
 mod kernel;
+mod narrow;
 mod outputs;
 mod par_do;
 mod partition;
@@ -56,6 +57,7 @@ pub(crate) use fused::{FusedFactory, FusedStep, failing_step};
 pub(crate) use group::{
     CombineFold, FanoutOp, Fold, GroupOp, KeyedCollector, ListFold, Partial, PartialFold,
 };
+pub(crate) use narrow::Sieve;
 pub(crate) use outputs::SplitOutputs;
 pub(crate) use par_do::ParDoFactory;
 pub(crate) use partition::PartitionFactory;

@@ -7,7 +7,7 @@ use std::{
 
 use purlin_sdk::{
     Timestamp,
-    exec::{AnyTable, Assigned, ByWindow, Shard, StageInstance, ViewValue},
+    exec::{AnyTable, Assigned, Shard, StageInstance, ViewValue},
     window::Window,
 };
 
