@@ -22,6 +22,7 @@ mod holds;
 mod input;
 mod instance;
 mod kernel;
+mod narrow;
 mod outputs;
 mod par_do;
 mod partition;
@@ -46,7 +47,7 @@ pub use kernel::{Kernel, KernelFactory, KernelResult, KernelSpec};
 pub use save::BatchCodec;
 pub use sdf::{SdfElement, SdfFactory};
 pub use terminal::{Boundary, Relay};
-pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewValue, side_window};
+pub use view::{ByWindow, ReadyView, ViewFactory, ViewSnapshot, ViewValue, side_window};
 
 pub(crate) use assign::AssignOp;
 pub(crate) use async_par_do::{AsyncFactory, AsyncOptions, Reactor};
@@ -56,6 +57,7 @@ pub(crate) use fused::{FusedFactory, FusedStep, failing_step};
 pub(crate) use group::{
     CombineFold, FanoutOp, Fold, GroupOp, KeyedCollector, ListFold, Partial, PartialFold,
 };
+pub(crate) use narrow::Sieve;
 pub(crate) use outputs::SplitOutputs;
 pub(crate) use par_do::ParDoFactory;
 pub(crate) use partition::PartitionFactory;

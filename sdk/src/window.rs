@@ -29,6 +29,7 @@ pub use kind::Window;
 pub(crate) use merged::check_merges;
 pub use pane::{PaneInfo, PaneTiming};
 pub use sessions::Sessions;
+pub(crate) use sliding::Slice;
 pub use sliding::SlidingWindows;
 pub use strategy::WindowingStrategy;
 pub use timestamp_combiner::TimestampCombiner;

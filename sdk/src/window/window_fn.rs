@@ -4,7 +4,7 @@ use std::{any::Any, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FixedWindows, Window};
+use super::{FixedWindows, SlidingWindows, Window};
 use crate::{DoFnError, Result, Timestamp};
 
 /// Puts each element into windows, and merges windows where they depend on the data.
@@ -91,6 +91,12 @@ pub trait WindowFn: fmt::Debug + Send + Sync + 'static {
 
     /// The fixed windows that this function stands for, when it is nothing else. Runners assign those lazily.
     fn as_fixed(&self) -> Option<FixedWindows> {
+        None
+    }
+
+    /// The sliding windows that this function stands for, when it is nothing else and every element is in one at least.
+    /// Runners assign those lazily, and a CombineFn gathers once what is in several of them.
+    fn as_sliding(&self) -> Option<SlidingWindows> {
         None
     }
 

@@ -9,6 +9,9 @@ pub(crate) trait Fold: Clone + Send + 'static {
     type Input: Element;
     type Acc: Element;
     type Output: Element;
+    /// Whether accumulators of parts of a window may be merged, in any order, for less than it takes to add every element
+    /// once a window.
+    const SLICES: bool = false;
     fn create(&self) -> Self::Acc;
     fn add(&self, acc: &mut Self::Acc, input: Self::Input);
     fn merge(&self, acc: &mut Self::Acc, other: Self::Acc);
@@ -42,6 +45,7 @@ impl<C: CombineFn> Fold for CombineFold<C> {
     type Input = C::Input;
     type Acc = C::Accumulator;
     type Output = C::Output;
+    const SLICES: bool = true;
 
     #[inline]
     fn create(&self) -> C::Accumulator {
