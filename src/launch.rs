@@ -1,6 +1,7 @@
 //! From a pipeline function to a program.
 
 mod command;
+mod engine;
 mod kind;
 mod numbers;
 mod options;
@@ -10,6 +11,8 @@ mod report;
 mod signals;
 mod size;
 mod stall;
+#[cfg(feature = "portable")]
+mod worker;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -46,13 +49,21 @@ pub use self::{
 /// ```
 /// # Options
 /// `O` are the pipeline's own options, by clap; DoFns have them as `cx.options::<O>()`. [`RunOptions`] come beside them,
-/// in the same `--help`: `--runner=direct|threaded`, `--parallelism`, `--seed`, `--retries`, `--memory-budget`,
+/// in the same `--help`: `--runner=direct|threaded|portable`, `--parallelism`, `--seed`, `--retries`, `--memory-budget`,
 /// `--checkpoint-dir`, `--checkpoint-every` and `--restore`, with which a run that was killed goes on, and `--explain`, which shows the pipeline's graph as JSON and does not run it. On the direct runner the pipeline lives on
 /// the wall clock.
 ///
 /// # Progress
 /// When stderr is a terminal, a run that takes longer shows a line there: elements that its sources have read, how many a
 /// second, how far event time has come, and the last epoch of each streaming query.
+///
+/// # Engines
+/// In a build with the feature `portable`, `--runner=portable --job-endpoint=HOST:PORT` gives the pipeline to an engine that
+/// speaks Beam's portability protocol. `--environment` says where its code runs: in this process (`loopback`), in this
+/// program as the engine starts it (`process`), or in workers of a program that was started with `--worker-pool`
+/// (`external:HOST:PORT`). A process that the engine starts is told apart by its command line at the first line of this
+/// function, and builds the pipeline by the command line that it was submitted with: so `main` must do nothing before, and
+/// `build` must depend on nothing else. See the guide on engines.
 ///
 /// # Signals
 /// SIGINT (Ctrl-C) cancels: what is not committed is thrown away. A second one ends the process at once. SIGTERM drains:
@@ -100,7 +111,17 @@ where
         );
         return report::FAILED;
     }
-    let Parsed { pipeline: options, run } = match parse::<O>(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    #[cfg(feature = "portable")]
+    if let Some(call) = purlin_runner_portable::WorkerCall::of(&args) {
+        return worker::work::<O>(call, args.into_iter().next().unwrap_or_default(), build);
+    }
+    #[cfg(not(feature = "portable"))]
+    if std::env::var_os("PURLIN_WORKER").is_some() {
+        report::failure(&format!("an engine started this program as a worker, and {}", kind::NOT_PORTABLE));
+        return report::FAILED;
+    }
+    let Parsed { pipeline: options, run } = match parse::<O>(args.iter().cloned()) {
         Ok(parsed) => parsed,
         Err(code) => return code,
     };
@@ -110,7 +131,7 @@ where
         report::not_built(&error);
         return report::FAILED;
     }
-    match start(&pipeline, &run) {
+    match start(&pipeline, &run, &args) {
         Ok(Some(state)) => report::exit_code(state),
         Ok(None) => ExitCode::SUCCESS,
         Err(error) => {
@@ -121,18 +142,39 @@ where
 }
 
 /// Runs the pipeline to its end; nothing when it was only to be explained.
-fn start(pipeline: &Pipeline, options: &RunOptions) -> Result<Option<RunState>, PipelineError> {
+fn start(
+    pipeline: &Pipeline,
+    options: &RunOptions,
+    args: &[OsString],
+) -> Result<Option<RunState>, PipelineError> {
     let graph = panics::caught(|| pipeline.build())??;
     if options.explain() {
         report::explain(&graph)?;
         return Ok(None);
     }
-    let runner = options.runner()?;
     let sources = progress::sources(&graph);
+    if let Some(address) = options.worker_pool() {
+        serve_pool(address, graph)?;
+        return Ok(None);
+    }
+    let runner = options.runner_of(Some(args))?;
     signals::prepare()?;
     let run = runner.run(graph).inspect_err(|_| signals::not_started())?;
     signals::tell(run.clone());
     let result: RunResult = stall::wait(&run, options.stall_after(), progress::Line::new(sources));
     signals::forget();
     result.map(|outcome| Some(outcome.state))
+}
+
+/// Starts workers for whoever asks, until the process ends.
+#[cfg(feature = "portable")]
+fn serve_pool(address: &str, graph: purlin_sdk::graph::Graph) -> Result<(), PipelineError> {
+    purlin_runner_portable::serve_pool(address, graph, |at| {
+        report::note(&format!("workers are started at {at}"))
+    })
+}
+
+#[cfg(not(feature = "portable"))]
+fn serve_pool(_address: &str, _graph: purlin_sdk::graph::Graph) -> Result<(), PipelineError> {
+    Err(PipelineError::runner(kind::NOT_PORTABLE))
 }

@@ -7,6 +7,19 @@
 /// Our own functions, whose payload is a [`FnPayload`](crate::payload::FnPayload).
 pub(crate) const DOFN: &str = "purlin:dofn:v1";
 
+/// The values of a key that an engine grouped, combined: a part of a combine per key.
+pub(crate) const COMBINE_GROUPED: &str = "purlin:combine_grouped:v1";
+/// Values combined before they are grouped: a part of a combine that has a result for nothing.
+pub(crate) const COMBINE_PRECOMBINE: &str = "purlin:combine_precombine:v1";
+/// The accumulator of nothing: a part of such a combine.
+pub(crate) const COMBINE_DEFAULT: &str = "purlin:combine_default:v1";
+/// Grouped accumulators merged and extracted: a part of such a combine.
+pub(crate) const COMBINE_ACCUMULATORS: &str = "purlin:combine_accumulators:v1";
+/// The value of a side input, made of all elements of the window.
+pub(crate) const VIEW: &str = "purlin:view:v1";
+/// The window of a side input that an element looks at.
+pub(crate) const WINDOW_MAPPING: &str = "purlin:window_mapping:v1";
+
 pub(crate) mod transform {
     pub(crate) const PARDO: &str = "beam:transform:pardo:v1";
     pub(crate) const FLATTEN: &str = "beam:transform:flatten:v1";

@@ -32,6 +32,7 @@ mod pane;
 mod param_windowed;
 mod probe;
 mod registry;
+mod rewrap;
 mod round_trip;
 mod rounds;
 mod row;
@@ -60,6 +61,7 @@ pub use nullable::NullableCoder;
 pub use pane::{decode_pane, encode_pane};
 pub use param_windowed::ParamWindowedValueCoder;
 pub use registry::default_coder;
+pub use rewrap::rewrapped;
 pub use round_trip::check_round_trip;
 pub(crate) use round_trip::{Scratch, recoded};
 pub use row::{Decimal, Field, FieldKind, FieldType, FieldValue, LogicalType, Row, RowCoder, Schema};
@@ -142,6 +144,15 @@ pub trait Coder<T>: Debug + Send + Sync + 'static {
 
     /// What the coder is, for other processes.
     fn spec(&self) -> CoderSpec;
+
+    /// The same coder with length prefixes where `spec` has them, for coders that are made of others; see [`rewrapped`],
+    /// which deals with a prefix around the whole.
+    ///
+    /// # Errors
+    /// When it cannot be written as `spec` says. By default always.
+    fn rewrap(&self, spec: &CoderSpec) -> Result<CoderRef<T>, CoderError> {
+        Err(CoderError::msg(format_args!("{} cannot be written as {spec}", self.spec())))
+    }
 }
 
 /// A coder that is shared; itself a coder.
@@ -158,6 +169,10 @@ impl<T: 'static, C: Coder<T> + ?Sized> Coder<T> for Arc<C> {
 
     fn spec(&self) -> CoderSpec {
         (**self).spec()
+    }
+
+    fn rewrap(&self, spec: &CoderSpec) -> Result<CoderRef<T>, CoderError> {
+        (**self).rewrap(spec)
     }
 }
 

@@ -27,6 +27,7 @@ mod outputs;
 mod par_do;
 mod partition;
 mod port;
+mod portable;
 mod proto;
 pub mod save;
 mod sdf;
@@ -34,6 +35,7 @@ mod stateful;
 mod terminal;
 pub(crate) mod view;
 mod window_into;
+pub mod wire;
 
 pub use assign::{AssignFactory, Assigned, AssignedBy};
 pub use bundle::{BundleCx, BundleDone, Checks, RunEnv, SdfLimits};
@@ -44,10 +46,15 @@ pub use group::{AnyTable, GroupFactory, GroupState, KeyedReport, Shard, key_grou
 pub use input::BundleInput;
 pub use instance::{Slot, StageInstance};
 pub use kernel::{Kernel, KernelFactory, KernelResult, KernelSpec};
+pub use portable::{
+    CellAddress, CombinePart, KeyedLink, PartEnd, PortableCombine, PortableGroup, PortableKeyed,
+    PortablePart, PortableTimer, StateAccess, TimerBytes,
+};
 pub use save::BatchCodec;
-pub use sdf::{SdfElement, SdfFactory};
+pub use sdf::{SdfElement, SdfFactory, SdfPart};
 pub use terminal::{Boundary, Relay};
-pub use view::{ByWindow, ReadyView, ViewFactory, ViewSnapshot, ViewValue, side_window};
+pub use view::{ByWindow, ReadyView, ViewFactory, ViewSnapshot, ViewSource, ViewValue, side_window};
+pub use wire::WireCodec;
 
 pub(crate) use assign::AssignOp;
 pub(crate) use async_par_do::{AsyncFactory, AsyncOptions, Reactor};

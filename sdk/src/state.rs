@@ -34,6 +34,7 @@
 //!
 //! Source: <https://beam.apache.org/documentation/programming-guide/#state-and-timers>.
 
+mod any_cell;
 mod bag;
 mod cell;
 mod combining;
@@ -53,6 +54,7 @@ mod timer_setting;
 mod undo;
 mod value;
 
+pub use any_cell::{AnyCell, CellChange};
 pub use bag::Bag;
 pub use cell::StateCell;
 #[doc(hidden)]

@@ -32,6 +32,12 @@ pub(super) fn parse<O: Args>(args: impl IntoIterator<Item = OsString>) -> Result
     })
 }
 
+/// Reads a command line that another process was called with. What is wrong with it is an error.
+#[cfg(feature = "portable")]
+pub(super) fn parse_again<O: Args>(args: impl IntoIterator<Item = OsString>) -> Result<Parsed<O>, String> {
+    read(&mut command::<O>(), args).map_err(|e| e.render().to_string())
+}
+
 fn command<O: Args>() -> Command {
     // Usage and help show the name by which the program was called, and not this one.
     let command = O::augment_args(Command::new("pipeline").next_help_heading("Pipeline options"));

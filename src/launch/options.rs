@@ -1,6 +1,6 @@
 //! Options of a run, beside the pipeline's own.
 
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 use purlin_runner_direct::DirectRunner;
 use purlin_runner_threaded::ThreadedRunner;
@@ -8,6 +8,7 @@ use purlin_sdk::{Duration, PipelineError, Runner};
 
 use super::{
     MemorySize, RunnerKind,
+    engine::EngineOptions,
     numbers::{period, retries, seed, threads},
 };
 
@@ -35,7 +36,8 @@ use super::{
 #[group(skip)]
 #[command(next_help_heading = "Run options")]
 pub struct RunOptions {
-    /// What runs the pipeline: `threaded` (in parallel) or `direct` (on one thread, checks what pipelines must obey)
+    /// What runs the pipeline: `threaded` (in parallel), `direct` (on one thread, checks what pipelines must obey), or in
+    /// builds with the feature `portable` an engine: `portable`
     #[arg(id = "purlin.runner", long = "runner", value_name = "NAME", default_value_t)]
     runner: RunnerKind,
 
@@ -71,6 +73,9 @@ pub struct RunOptions {
     #[arg(id = "purlin.restore", long = "restore")]
     restore: bool,
 
+    #[command(flatten)]
+    engine: EngineOptions,
+
     /// Shows the pipeline's graph as JSON, and does not run it
     #[arg(id = "purlin.explain", long = "explain")]
     explain: bool,
@@ -82,6 +87,11 @@ impl RunOptions {
     /// # Errors
     /// When an option was given that this runner has no use for.
     pub fn runner(&self) -> Result<Box<dyn Runner>, PipelineError> {
+        self.runner_of(None)
+    }
+
+    /// The runner that was asked for, of a program that was called with these arguments.
+    pub(super) fn runner_of(&self, arguments: Option<&[OsString]>) -> Result<Box<dyn Runner>, PipelineError> {
         if let Some(conflict) = self.conflict() {
             return Err(PipelineError::runner(conflict));
         }
@@ -115,7 +125,43 @@ impl RunOptions {
                 }
                 Box::new(runner)
             }
+            RunnerKind::Portable => self.portable(arguments)?,
         })
+    }
+
+    #[cfg(feature = "portable")]
+    fn portable(&self, arguments: Option<&[OsString]>) -> Result<Box<dyn Runner>, PipelineError> {
+        use super::engine::Place;
+        use purlin_runner_portable::{Environment, PortableRunner};
+
+        let EngineOptions { job_endpoint, environment, job_name, engine_options, artifacts, .. } =
+            &self.engine;
+        // That it is there was checked before.
+        let mut runner = PortableRunner::to(job_endpoint.as_deref().unwrap_or_default());
+        runner = runner.environment(match environment {
+            None | Some(Place::Loopback) => Environment::Loopback,
+            Some(Place::External(address)) => Environment::External(address.clone()),
+            Some(Place::Process(command)) => Environment::Process(command.clone()),
+        });
+        if let Some(name) = job_name {
+            runner = runner.job_name(name);
+        }
+        runner = engine_options.iter().fold(runner, |runner, (name, value)| runner.option(name, value));
+        runner = artifacts.iter().fold(runner, |runner, file| runner.artifact(file));
+        if let Some(arguments) = arguments {
+            runner = runner.arguments(arguments.iter().skip(1).map(|argument| argument.to_string_lossy()));
+        }
+        Ok(Box::new(runner))
+    }
+
+    #[cfg(not(feature = "portable"))]
+    fn portable(&self, _arguments: Option<&[OsString]>) -> Result<Box<dyn Runner>, PipelineError> {
+        Err(PipelineError::runner(super::kind::NOT_PORTABLE))
+    }
+
+    /// Where to start workers for whoever asks, instead of a run.
+    pub(super) fn worker_pool(&self) -> Option<&str> {
+        self.engine.worker_pool.as_deref()
     }
 
     /// Which runner was asked for.
@@ -133,11 +179,42 @@ impl RunOptions {
         self.explain
     }
 
+    /// Why an option does not fit that is for engines, or for all but them.
+    fn engine_conflict(&self) -> Option<String> {
+        if self.runner != RunnerKind::Portable {
+            let given = self.engine.given()?;
+            return Some(format!(
+                "{given} is for an engine, and the runner is --runner={}. Leave it out, or add --runner=portable",
+                self.runner
+            ));
+        }
+        if self.engine.job_endpoint.is_none() && self.engine.worker_pool.is_none() {
+            return Some("--runner=portable needs an engine: add --job-endpoint=HOST:PORT".to_owned());
+        }
+        let (given, instead) = [
+            (
+                self.parallelism.is_some(),
+                "--parallelism",
+                "--engine-option parallelism=N, where the engine has it",
+            ),
+            (self.seed.is_some(), "--seed", "--runner=direct"),
+            (self.retries > 0, "--retries", "the engine's own way to restart a job"),
+            (self.memory_budget.is_some(), "--memory-budget", "the engine's configuration"),
+            (self.checkpoint_dir.is_some(), "--checkpoint-dir", "the engine's own checkpoints"),
+        ]
+        .into_iter()
+        .find_map(|(given, name, instead)| given.then_some((name, instead)))?;
+        Some(format!("{given} does not go with --runner=portable, where the engine decides: use {instead}"))
+    }
+
     /// Why an option does not fit the runner. An option without effect would be taken for one that has it.
     pub(super) fn conflict(&self) -> Option<String> {
         if self.checkpoint_dir.is_none() && (self.restore || self.checkpoint_every.is_some()) {
             let given = if self.restore { "--restore" } else { "--checkpoint-every" };
             return Some(format!("{given} needs a directory with checkpoints: add --checkpoint-dir=DIR"));
+        }
+        if let Some(conflict) = self.engine_conflict() {
+            return Some(conflict);
         }
         let (given, other, why) = match self.runner {
             RunnerKind::Direct if self.parallelism.is_some() => {

@@ -8,7 +8,8 @@ use std::{
 use purlin_sdk::{
     BuildError, BuildErrors, DoFnError, Duration, Step,
     batch::{AnyBatch, BATCH_SIZE, Batch, ErasedBatch},
-    exec::{AssignFactory, BatchCodec},
+    coder::CoderSpec,
+    exec::{AssignFactory, BatchCodec, WireCodec},
     graph::{CollectionId, Graph, Node, Op},
 };
 
@@ -32,6 +33,10 @@ impl BatchCodec for Nothing {
 
     fn load(&self, _input: &mut &[u8]) -> purlin_sdk::Result<AnyBatch> {
         Err(DoFnError::msg("elements wait where none can come"))
+    }
+
+    fn wire(&self, _spec: &CoderSpec) -> purlin_sdk::Result<Arc<dyn WireCodec>> {
+        Err(DoFnError::msg("elements travel where none can come"))
     }
 }
 

@@ -57,6 +57,18 @@ fn session_windows() {
 }
 
 #[test]
+fn state_and_timers() {
+    let [first, second] =
+        ["[1970-01-01T00:00:00Z, 1970-01-01T00:01:00Z)", "[1970-01-01T00:01:00Z, 1970-01-01T00:02:00Z)"];
+    let parcels =
+        [(first, "ann: milk, tea"), (first, "bob: salt"), (second, "ann: bread"), (second, "bob: oil, tea")];
+    assert_eq!(
+        run_on_both(env!("CARGO_BIN_EXE_state_and_timers"), &["--window=1m"]),
+        parcels.map(|(window, what)| format!("{window} {what}"))
+    );
+}
+
+#[test]
 fn sdf_source() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/kjv.txt");
     let bytes = std::fs::read(path).unwrap();

@@ -96,6 +96,10 @@ fn implementation(
         let kind = timer_type(*family);
         quote!(#state::Field::timer(#name, #state::CellKind::#kind, #state::TimeDomain::#time))
     });
+    let numbered = cells.iter().enumerate().map(|(i, c)| {
+        let field = c.field;
+        quote!(#i => ::std::option::Option::Some(&mut self.#field))
+    });
     let visits = timers.iter().enumerate().map(|(i, t)| {
         let field = t.field;
         quote!(visit(#i, &mut self.#field))
@@ -151,6 +155,13 @@ fn implementation(
 
             fn fields() -> ::std::vec::Vec<#state::Field> {
                 ::std::vec![#(#declared,)* #(#declared_timers,)*]
+            }
+
+            fn cell(&mut self, number: usize) -> ::std::option::Option<&mut dyn #state::AnyCell> {
+                match number {
+                    #(#numbered,)*
+                    _ => ::std::option::Option::None,
+                }
             }
 
             fn for_each_timer(&mut self, visit: &mut dyn FnMut(usize, &mut dyn #state::TimerCell)) {

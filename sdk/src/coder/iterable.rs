@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use super::{
-    Coder, CoderError, CoderRef, CoderSpec, Context,
+    Coder, CoderError, CoderRef, CoderSpec, Context, rewrapped,
     wire::{Reader, write_count},
 };
 
@@ -124,6 +124,15 @@ impl<T: 'static> Coder<Vec<T>> for IterableCoder<T> {
     fn spec(&self) -> CoderSpec {
         let of = Box::new(self.of.spec());
         if self.fetch.is_some() { CoderSpec::StateBackedIterable(of) } else { CoderSpec::Iterable(of) }
+    }
+
+    fn rewrap(&self, spec: &CoderSpec) -> Result<CoderRef<Vec<T>>, CoderError> {
+        match (spec, &self.fetch) {
+            (CoderSpec::Iterable(of), None) | (CoderSpec::StateBackedIterable(of), Some(_)) => {
+                Ok(Arc::new(IterableCoder { of: rewrapped(&self.of, of)?, fetch: self.fetch.clone() }))
+            }
+            _ => Err(CoderError::msg(format_args!("{} cannot be written as {spec}", self.spec()))),
+        }
     }
 }
 

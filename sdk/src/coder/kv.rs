@@ -1,8 +1,8 @@
 //! Pairs whose parts have coders of their own.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
-use super::{Coder, CoderError, CoderRef, CoderSpec, Context, wire::Reader};
+use super::{Coder, CoderError, CoderRef, CoderSpec, Context, rewrapped, wire::Reader};
 
 /// Writes a key and then a value, each by its own coder: what the default coder does for pairs, for parts that the
 /// default coder is not for.
@@ -46,6 +46,13 @@ impl<K: 'static, V: 'static> Coder<(K, V)> for KvCoder<K, V> {
 
     fn spec(&self) -> CoderSpec {
         CoderSpec::Kv(Box::new(self.key.spec()), Box::new(self.value.spec()))
+    }
+
+    fn rewrap(&self, spec: &CoderSpec) -> Result<CoderRef<(K, V)>, CoderError> {
+        let CoderSpec::Kv(key, value) = spec else {
+            return Err(CoderError::msg(format_args!("pairs cannot be written as {spec}")));
+        };
+        Ok(Arc::new(KvCoder::new(rewrapped(&self.key, key)?, rewrapped(&self.value, value)?)))
     }
 }
 

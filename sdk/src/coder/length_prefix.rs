@@ -1,9 +1,9 @@
 //! Values behind their length.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use super::{
-    Coder, CoderError, CoderRef, CoderSpec, Context,
+    Coder, CoderError, CoderRef, CoderSpec, Context, rewrapped,
     wire::{Prefix, Reader},
 };
 
@@ -45,6 +45,13 @@ impl<T: 'static> Coder<T> for LengthPrefixCoder<T> {
 
     fn spec(&self) -> CoderSpec {
         CoderSpec::LengthPrefix(Box::new(self.value.spec()))
+    }
+
+    fn rewrap(&self, spec: &CoderSpec) -> Result<CoderRef<T>, CoderError> {
+        let CoderSpec::LengthPrefix(of) = spec else {
+            return Err(CoderError::msg(format_args!("{} cannot be written as {spec}", self.spec())));
+        };
+        Ok(Arc::new(LengthPrefixCoder::new(rewrapped(&self.value, of)?)))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Values that may be missing, with a coder of their own.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
-use super::{Coder, CoderError, CoderRef, CoderSpec, Context, wire::Reader};
+use super::{Coder, CoderError, CoderRef, CoderSpec, Context, rewrapped, wire::Reader};
 
 /// Writes a byte 0 for nothing, and a byte 1 before a value: what the default coder does for an `Option`, for values
 /// that the default coder is not for.
@@ -45,6 +45,13 @@ impl<T: 'static> Coder<Option<T>> for NullableCoder<T> {
 
     fn spec(&self) -> CoderSpec {
         CoderSpec::Nullable(Box::new(self.value.spec()))
+    }
+
+    fn rewrap(&self, spec: &CoderSpec) -> Result<CoderRef<Option<T>>, CoderError> {
+        let CoderSpec::Nullable(of) = spec else {
+            return Err(CoderError::msg(format_args!("{} cannot be written as {spec}", self.spec())));
+        };
+        Ok(Arc::new(NullableCoder::new(rewrapped(&self.value, of)?)))
     }
 }
 

@@ -1,9 +1,10 @@
 //! The coder of every element that is given no other.
 
-use std::{any::type_name, fmt, marker::PhantomData};
+use std::{any::type_name, fmt, marker::PhantomData, sync::Arc};
 
 use super::{
-    Coder, CoderError, CoderSpec, Context, de::decode_node, ser::encode_node, trace::trace, wire::Reader,
+    Coder, CoderError, CoderRef, CoderSpec, Context, de::decode_node, ser::encode_node, trace::trace,
+    wire::Reader,
 };
 use crate::Element;
 
@@ -87,6 +88,13 @@ impl<T: Element> Coder<T> for SerdeCoder<T> {
 
     fn spec(&self) -> CoderSpec {
         self.spec.clone()
+    }
+
+    fn rewrap(&self, spec: &CoderSpec) -> Result<CoderRef<T>, CoderError> {
+        if !self.spec.fits(spec) {
+            return Err(CoderError::msg(format_args!("{} cannot be written as {spec}", self.spec)));
+        }
+        Ok(Arc::new(SerdeCoder { spec: spec.clone(), values: PhantomData }))
     }
 }
 

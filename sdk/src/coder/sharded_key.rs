@@ -1,11 +1,11 @@
 //! A key in one of its shards.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Coder, CoderError, CoderRef, CoderSpec, Context,
+    Coder, CoderError, CoderRef, CoderSpec, Context, rewrapped,
     wire::{Reader, write_bytes},
 };
 
@@ -65,6 +65,13 @@ impl<K: 'static> Coder<ShardedKey<K>> for ShardedKeyCoder<K> {
 
     fn spec(&self) -> CoderSpec {
         CoderSpec::ShardedKey(Box::new(self.key.spec()))
+    }
+
+    fn rewrap(&self, spec: &CoderSpec) -> Result<CoderRef<ShardedKey<K>>, CoderError> {
+        let CoderSpec::ShardedKey(of) = spec else {
+            return Err(CoderError::msg(format_args!("{} cannot be written as {spec}", self.spec())));
+        };
+        Ok(Arc::new(ShardedKeyCoder::new(rewrapped(&self.key, of)?)))
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{PipelineError, Timestamp, batch::AnyBatch};
+use crate::{PipelineError, Timestamp, batch::AnyBatch, sdf::Progress};
 
 /// A restriction that was split while its DoFn runs.
 #[derive(Debug)]
@@ -30,8 +30,13 @@ pub trait SplitPoint: Send + Sync {
     /// When the user's tracker panics.
     fn try_split(&self, fraction: f64) -> Result<Option<SplitOutcome>, PipelineError>;
 
+    /// How far it is with its restriction; nothing remains when the work is over.
+    fn progress(&self) -> Progress;
+
     /// How much work remains, in the units of its restriction's progress.
-    fn remaining(&self) -> f64;
+    fn remaining(&self) -> f64 {
+        self.progress().remaining
+    }
 }
 
 /// Shared between the thread that runs a bundle and those that want something of it.

@@ -57,7 +57,10 @@ impl<'a> Downstream<'a> {
     }
 
     /// Like [`send`](Self::send), for a batch whose element type is not known here.
-    pub(crate) fn send_erased(&mut self, port: usize, batch: &mut dyn ErasedBatch) -> KernelResult {
+    ///
+    /// # Errors
+    /// What failed in the transforms behind, when it is worked off at once.
+    pub fn send_erased(&mut self, port: usize, batch: &mut dyn ErasedBatch) -> KernelResult {
         self.cx.counts().went_out(self.first - 1, batch.len());
         let Some((last, others)) = self.routes.get(port).and_then(|r| r.split_last()) else {
             drop(batch.take());

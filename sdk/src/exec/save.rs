@@ -8,12 +8,15 @@
 //! [`GroupState::save`]: super::GroupState::save
 //! [`GroupFactory::load_keyed_state`]: super::GroupFactory::load_keyed_state
 
+use std::sync::Arc;
+
 use serde::{Serialize, de::DeserializeOwned};
 
+use super::wire::{WireCodec, wire_codec};
 use crate::{
     DoFnError, Element, Result,
     batch::{AnyBatch, Batch, ErasedBatch, Meta},
-    coder::{Context, bincode, default_coder},
+    coder::{CoderSpec, Context, bincode, default_coder},
     coder_slot::CoderSlot,
 };
 
@@ -76,6 +79,12 @@ pub trait BatchCodec: Send + Sync {
     /// # Errors
     /// When the bytes are none.
     fn load(&self, input: &mut &[u8]) -> Result<AnyBatch>;
+
+    /// What writes and reads such batches for an engine, whose coder of windowed values is `spec`.
+    ///
+    /// # Errors
+    /// When `spec` is another coder than the collection's, length prefixes aside.
+    fn wire(&self, spec: &CoderSpec) -> Result<Arc<dyn WireCodec>>;
 }
 
 impl std::fmt::Debug for dyn BatchCodec {
@@ -109,6 +118,10 @@ impl<T: Element> BatchCodec for CoderSlot<T> {
             return Err(DoFnError::msg(format!("a batch of {len} elements has columns of another length")));
         }
         Ok(Box::new(Batch { values, meta }))
+    }
+
+    fn wire(&self, spec: &CoderSpec) -> Result<Arc<dyn WireCodec>> {
+        wire_codec(&self.get(), spec)
     }
 }
 

@@ -5,13 +5,15 @@
 //! restriction is not done, is an [`SdfElement`].
 
 mod element;
+mod item_coder;
 mod op;
 mod pair;
+mod part;
 mod process;
 mod shared;
 
 pub use element::SdfElement;
-pub use op::SdfFactory;
+pub use op::{SdfFactory, SdfPart};
 
 pub(crate) use op::SdfOp;
 pub(crate) use shared::{Running, Shared};

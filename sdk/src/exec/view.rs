@@ -37,11 +37,25 @@ pub fn side_window(window_fn: &dyn WindowFn, window: &Window) -> Result<Window> 
     Ok(side)
 }
 
+/// Side inputs that are asked for when they are read.
+pub trait ViewSource: Send + Sync {
+    /// The window function of the side input with this path; nothing when the source does not have it.
+    fn window_fn(&self, path: &str) -> Option<Arc<dyn WindowFn>>;
+
+    /// The side input's value for one of its windows. May block.
+    ///
+    /// # Errors
+    /// When it cannot be had.
+    fn value(&self, path: &str, window: &Window) -> Result<ViewValue>;
+}
+
 /// The side inputs that a bundle may read.
 #[derive(Clone, Default)]
 pub struct ViewSnapshot {
     /// For each view by path: its window function, and the windows that are ready.
     pub views: HashMap<Arc<str>, ReadyView>,
+    /// Where those come from that are not there.
+    pub source: Option<Arc<dyn ViewSource>>,
 }
 
 impl fmt::Debug for ViewSnapshot {
@@ -51,6 +65,23 @@ impl fmt::Debug for ViewSnapshot {
 }
 
 impl ViewSnapshot {
+    /// The value of the view at `path` for a main element in `window`, and the view's window that it is of.
+    fn value(&self, path: &str, window: &Window) -> Result<(ViewValue, Window)> {
+        if let Some((window_fn, values)) = self.views.get(path) {
+            let side = side_window(&**window_fn, window)?;
+            let value = values.get(&side).cloned().ok_or_else(|| {
+                DoFnError::msg(format!("the side input `{path}` is gone for {side}: the element is too late"))
+            })?;
+            return Ok((value, side));
+        }
+        let source = self.source.as_ref().and_then(|source| Some((source, source.window_fn(path)?)));
+        let Some((source, window_fn)) = source else {
+            return Err(DoFnError::msg(format!("there is no side input `{path}` in this pipeline")));
+        };
+        let side = side_window(&*window_fn, window)?;
+        Ok((source.value(path, &side)?, side))
+    }
+
     /// The value of `view` for a main element in `window`.
     pub(crate) fn get<V: Clone + Send + Sync + 'static>(&self, view: &View<V>, window: &Window) -> Result<V> {
         self.find(view, window).map(|(value, _)| value)
@@ -61,19 +92,10 @@ impl ViewSnapshot {
         &self,
         view: &View<V>,
         window: &Window,
-    ) -> Result<(V, &ViewValue)> {
-        let (window_fn, values) = self.views.get(view.path()).ok_or_else(|| {
-            DoFnError::msg(format!("there is no side input `{}` in this pipeline", view.path()))
-        })?;
-        let side = side_window(&**window_fn, window)?;
-        let value = values.get(&side).ok_or_else(|| {
-            DoFnError::msg(format!(
-                "the side input `{}` is gone for {side}: the element is too late",
-                view.path()
-            ))
-        })?;
-        match value.downcast_ref::<std::result::Result<V, String>>() {
-            Some(Ok(v)) => Ok((v.clone(), value)),
+    ) -> Result<(V, ViewValue)> {
+        let (kept, side) = self.value(view.path(), window)?;
+        match kept.downcast_ref::<std::result::Result<V, String>>() {
+            Some(Ok(v)) => Ok((v.clone(), kept)),
             Some(Err(e)) => Err(DoFnError::msg(format!("the side input `{}` in {side}: {e}", view.path()))),
             None => Err(DoFnError::msg(format!(
                 "the side input `{}` does not read as `{}`",
@@ -113,7 +135,7 @@ impl LastSides {
         }
         let (value, kept) = views.find(view, window)?;
         let mut last = self.0.borrow_mut();
-        let new = (view.path().clone(), window.clone(), kept.clone());
+        let new = (view.path().clone(), window.clone(), kept);
         match last.iter_mut().find(|(path, ..)| path == view.path()) {
             Some(old) => *old = new,
             None => last.push(new),
@@ -290,6 +312,11 @@ pub trait ViewFactory: Send + Sync {
     fn pane_input(&self) -> AnyBatch;
     /// The value of a window without elements.
     fn empty(&self) -> ViewValue;
+    /// The value of a window with these elements, as an engine has gathered them.
+    ///
+    /// # Errors
+    /// When a batch is not of the collection's type. What is wrong with the value is an error where it is read.
+    fn value_of(&self, elements: Vec<AnyBatch>) -> Result<ViewValue>;
     /// An empty batch of the collection's type.
     fn input(&self) -> AnyBatch;
     /// Whether all that it gathers can be kept in a checkpoint.
@@ -377,6 +404,17 @@ impl<T: Element, S: ViewShape<T>> ViewFactory for ViewOp<T, S> {
 
     fn empty(&self) -> ViewValue {
         Arc::new(self.shape.build(Vec::new()))
+    }
+
+    fn value_of(&self, elements: Vec<AnyBatch>) -> Result<ViewValue> {
+        let mut all = Vec::new();
+        for mut batch in elements {
+            match batch.as_any().downcast_mut::<Batch<T>>() {
+                Some(batch) => all.append(&mut batch.values),
+                None => return Err(DoFnError::msg("elements of a side input have another type")),
+            }
+        }
+        Ok(Arc::new(self.shape.build(all)))
     }
 
     fn input(&self) -> AnyBatch {

@@ -71,7 +71,9 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn add(&mut self, step: &str, name: &str, value: &MetricValue) {
+    /// Adds a value to what is there of its kind: counters, distributions, sets and paths add up, of gauges the later one
+    /// counts.
+    pub fn add(&mut self, step: &str, name: &str, value: &MetricValue) {
         let values = self.values.entry((step.to_owned(), name.to_owned())).or_default();
         let kind = std::mem::discriminant(value);
         match (values.iter_mut().find(|v| std::mem::discriminant(*v) == kind), value) {

@@ -16,6 +16,18 @@ pub struct StringSetValue {
 }
 
 impl StringSetValue {
+    /// The set of these strings.
+    ///
+    /// ```
+    /// # use purlin_sdk::metrics::StringSetValue;
+    /// assert_eq!(StringSetValue::of(["b", "a", "b"]).iter().collect::<Vec<_>>(), ["a", "b"]);
+    /// ```
+    pub fn of<S: AsRef<str>>(strings: impl IntoIterator<Item = S>) -> StringSetValue {
+        let mut set = StringSetValue::default();
+        strings.into_iter().for_each(|text| set.add(text.as_ref()));
+        set
+    }
+
     /// Whether `text` is there.
     pub fn contains(&self, text: &str) -> bool {
         self.strings.contains(text)

@@ -94,6 +94,7 @@ impl<T: Element> PCollection<T> {
             pipeline.error(&step, format!("its restriction or estimator state has no coder: {e}"));
         }
         let op = SdfOp {
+            input: self.coder_slot().clone(),
             dofn: Proto::new(dofn),
             views: views.clone().into(),
             coder: coder.clone(),

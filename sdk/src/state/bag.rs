@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use super::{CellKind, StateCell, cell::coder_of};
+use super::{CellChange, CellKind, StateCell, cell::coder_of};
 use crate::{
     Element,
     coder::{CoderError, CoderSpec},
+    exec::save::{put, put_len},
 };
 
 /// Values, in the order in which they were added. Beam's `BagState`, which promises no order.
@@ -109,6 +110,23 @@ impl<T: Element> StateCell for Bag<T> {
 
     fn keep(&mut self) {
         self.before = Before::Off;
+    }
+
+    fn change(&self) -> CellChange {
+        match &self.before {
+            Before::Length(len) if *len == self.values.len() => CellChange::None,
+            Before::Length(_) => CellChange::Added,
+            Before::Off | Before::Values(_) => CellChange::All,
+        }
+    }
+
+    fn save_added(&self, out: &mut Vec<u8>) -> crate::Result {
+        let added = match &self.before {
+            Before::Length(len) => self.values.get(*len..).unwrap_or_default(),
+            Before::Off | Before::Values(_) => &self.values,
+        };
+        put_len(added.len(), out)?;
+        added.iter().try_for_each(|value| put(value, out))
     }
 
     fn coders() -> Result<Vec<CoderSpec>, CoderError> {

@@ -1,6 +1,6 @@
 //! What all cells have in common.
 
-use super::{CellKind, SavedCell};
+use super::{CellChange, CellKind, SavedCell};
 use crate::{
     Element,
     coder::{CoderError, CoderSpec, default_coder},
@@ -31,6 +31,18 @@ pub trait StateCell: SavedCell + Clone + Send + 'static {
 
     /// The bundle is done: what it changed stays.
     fn keep(&mut self);
+
+    /// What has changed since [`begin`](StateCell::begin).
+    fn change(&self) -> CellChange;
+
+    /// Appends what was added since [`begin`](StateCell::begin), in the form of [`SavedCell::save`], when nothing else
+    /// has changed.
+    ///
+    /// # Errors
+    /// When a value does not encode.
+    fn save_added(&self, out: &mut Vec<u8>) -> crate::Result {
+        self.save(out)
+    }
 
     /// How what it holds is encoded, in the order of its type parameters.
     ///

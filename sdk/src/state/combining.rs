@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{CellKind, StateCell, cell::coder_of, undo::Undo};
+use super::{CellChange, CellKind, StateCell, cell::coder_of, undo::Undo};
 use crate::{
     CombineFn,
     coder::{CoderError, CoderSpec},
@@ -121,6 +121,10 @@ impl<C: CombineFn> StateCell for Combining<C> {
 
     fn keep(&mut self) {
         self.undo.end();
+    }
+
+    fn change(&self) -> CellChange {
+        self.undo.seen()
     }
 
     fn coders() -> Result<Vec<CoderSpec>, CoderError> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Field, TimerCell};
+use super::{AnyCell, Field, TimerCell};
 use crate::Result;
 
 /// The state that a [`KeyedDoFn`](crate::KeyedDoFn) has per key and window. Made by `#[derive(KeyedState)]`, which has
@@ -49,6 +49,9 @@ pub trait KeyedState: Sized + Send + 'static {
     /// Its fields.
     fn fields() -> Vec<Field>;
 
+    /// The cell with this number among [`fields`](KeyedState::fields), where cells come before timers.
+    fn cell(&mut self, number: usize) -> Option<&mut dyn AnyCell>;
+
     /// Shows every timer and family of timers, by its number.
     fn for_each_timer(&mut self, visit: &mut dyn FnMut(usize, &mut dyn TimerCell));
 
@@ -87,6 +90,10 @@ impl KeyedState for () {
 
     fn fields() -> Vec<Field> {
         Vec::new()
+    }
+
+    fn cell(&mut self, _number: usize) -> Option<&mut dyn AnyCell> {
+        None
     }
 
     fn for_each_timer(&mut self, _visit: &mut dyn FnMut(usize, &mut dyn TimerCell)) {}

@@ -2,7 +2,7 @@
 
 use std::{borrow::Borrow, fmt, hash::Hash};
 
-use super::{CellKind, StateCell, cell::coder_of, ordered_map::OrderedMap};
+use super::{CellChange, CellKind, StateCell, cell::coder_of, ordered_map::OrderedMap};
 use crate::{
     Element, Key,
     coder::{CoderError, CoderSpec},
@@ -131,6 +131,10 @@ impl<K: Key, V: Element> StateCell for Map<K, V> {
 
     fn keep(&mut self) {
         self.0.keep();
+    }
+
+    fn change(&self) -> CellChange {
+        self.0.change()
     }
 
     fn coders() -> Result<Vec<CoderSpec>, CoderError> {

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Range};
 
-use super::{CellKind, StateCell, cell::coder_of};
+use super::{CellChange, CellKind, StateCell, cell::coder_of};
 use crate::{
     Element, Timestamp,
     coder::{CoderError, CoderSpec},
@@ -136,6 +136,13 @@ impl<T: Element> StateCell for OrderedList<T> {
 
     fn keep(&mut self) {
         self.log = None;
+    }
+
+    fn change(&self) -> CellChange {
+        match &self.log {
+            Some(log) if log.is_empty() => CellChange::None,
+            _ => CellChange::All,
+        }
     }
 
     fn coders() -> Result<Vec<CoderSpec>, CoderError> {

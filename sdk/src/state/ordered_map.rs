@@ -6,6 +6,8 @@ use std::{borrow::Borrow, hash::BuildHasher, hash::Hash};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
+use super::CellChange;
+
 #[derive(Clone)]
 pub(super) struct OrderedMap<K, V> {
     // Places in `entries`, by the hash of their keys.
@@ -55,6 +57,14 @@ impl<K, V> OrderedMap<K, V> {
         let entries = std::mem::take(&mut self.entries);
         if let Some(log) = &mut self.log {
             log.push(Step::Cleared(entries));
+        }
+    }
+
+    /// What has changed since [`begin`](Self::begin).
+    pub(super) fn change(&self) -> CellChange {
+        match &self.log {
+            Some(log) if log.is_empty() => CellChange::None,
+            _ => CellChange::All,
         }
     }
 

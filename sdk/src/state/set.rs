@@ -2,7 +2,7 @@
 
 use std::{borrow::Borrow, fmt, hash::Hash};
 
-use super::{CellKind, StateCell, cell::coder_of, ordered_map::OrderedMap};
+use super::{CellChange, CellKind, StateCell, cell::coder_of, ordered_map::OrderedMap};
 use crate::{
     Key,
     coder::{CoderError, CoderSpec},
@@ -96,6 +96,10 @@ impl<T: Key> StateCell for Set<T> {
 
     fn keep(&mut self) {
         self.0.keep();
+    }
+
+    fn change(&self) -> CellChange {
+        self.0.change()
     }
 
     fn coders() -> Result<Vec<CoderSpec>, CoderError> {

@@ -1,5 +1,7 @@
 //! What a cell remembers, so that a bundle that fails can be undone.
 
+use super::CellChange;
+
 /// How a cell was when the bundle at work touched its key. It is taken down at the cell's first change, so that a cell
 /// that is only read costs nothing.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +26,14 @@ impl<B> Undo<B> {
     pub(super) fn change(&mut self, before: impl FnOnce() -> B) {
         if let Undo::Unchanged = self {
             *self = Undo::Was(Box::new(before()));
+        }
+    }
+
+    /// What has changed since [`begin`](Self::begin).
+    pub(super) fn seen(&self) -> CellChange {
+        match self {
+            Undo::Unchanged => CellChange::None,
+            Undo::Off | Undo::Was(_) => CellChange::All,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{CellKind, StateCell, cell::coder_of, undo::Undo};
+use super::{CellChange, CellKind, StateCell, cell::coder_of, undo::Undo};
 use crate::{
     Element,
     coder::{CoderError, CoderSpec},
@@ -87,6 +87,10 @@ impl<T: Element> StateCell for Value<T> {
 
     fn keep(&mut self) {
         self.undo.end();
+    }
+
+    fn change(&self) -> CellChange {
+        self.undo.seen()
     }
 
     fn coders() -> Result<Vec<CoderSpec>, CoderError> {

@@ -367,6 +367,7 @@ impl<D: SplittableDoFn> SdfTester<D> {
 
 fn op<D: SplittableDoFn>(dofn: D, settings: &Settings) -> SdfOp<D> {
     SdfOp {
+        input: CoderSlot::default_of_type(),
         alignment: None,
         dofn: Proto::new(dofn),
         views: settings.sides.paths(),

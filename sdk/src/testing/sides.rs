@@ -32,7 +32,7 @@ impl Sides {
             let window_fn: Arc<dyn WindowFn> = Arc::new(GivenWindows(windows));
             (path.clone(), (window_fn, given.iter().cloned().collect()))
         });
-        ViewSnapshot { views: views.collect() }
+        ViewSnapshot { views: views.collect(), source: None }
     }
 }
 

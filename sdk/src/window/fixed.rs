@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AssignContext, IntervalWindow, Window, WindowFn, WindowFnSpec};
+use super::{AssignContext, IntervalWindow, StandardWindows, Window, WindowFn, WindowFnSpec};
 use crate::{Duration, Result, Timestamp};
 
 /// Windows `[k * size + offset, (k + 1) * size + offset)`.
@@ -78,6 +78,11 @@ impl WindowFn for FixedWindows {
             urn: "beam:window_fn:fixed_windows:v1".into(),
             parameters: format!("FixedWindows({}, offset {})", self.size, Duration::from_millis(offset)),
         }
+    }
+
+    fn standard(&self) -> Option<StandardWindows> {
+        let offset = StandardWindows::within(self.offset, self.size);
+        Some(StandardWindows::Fixed { size: self.size, offset })
     }
 
     fn as_fixed(&self) -> Option<FixedWindows> {

@@ -1,6 +1,6 @@
 //! One window for all of time.
 
-use super::{AssignContext, Window, WindowFn, WindowFnSpec};
+use super::{AssignContext, StandardWindows, Window, WindowFn, WindowFnSpec};
 use crate::{Result, Timestamp};
 
 /// Puts every element into the global window: what every collection starts with.
@@ -19,6 +19,10 @@ impl WindowFn for GlobalWindows {
 
     fn spec(&self) -> WindowFnSpec {
         WindowFnSpec { urn: "beam:window_fn:global_windows:v1".into(), parameters: "GlobalWindows".into() }
+    }
+
+    fn standard(&self) -> Option<StandardWindows> {
+        Some(StandardWindows::Global)
     }
 
     fn is_global(&self) -> bool {

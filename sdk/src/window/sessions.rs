@@ -1,6 +1,6 @@
 //! Windows that grow while data keep coming.
 
-use super::{AssignContext, IntervalWindow, MergedWindow, Window, WindowFn, WindowFnSpec};
+use super::{AssignContext, IntervalWindow, MergedWindow, StandardWindows, Window, WindowFn, WindowFnSpec};
 use crate::{Duration, Result, Timestamp};
 
 /// Sessions: an element opens `[ts, ts + gap)`, and windows of one key that overlap become one. Windows that only touch
@@ -68,6 +68,10 @@ impl WindowFn for Sessions {
             return Err(format!("sessions need a gap above zero, not {}", self.gap));
         }
         Ok(())
+    }
+
+    fn standard(&self) -> Option<StandardWindows> {
+        Some(StandardWindows::Sessions { gap: self.gap })
     }
 
     fn spec(&self) -> WindowFnSpec {

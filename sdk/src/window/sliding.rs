@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AssignContext, IntervalWindow, Window, WindowFn, WindowFnSpec, fixed::start_of};
+use super::{
+    AssignContext, IntervalWindow, StandardWindows, Window, WindowFn, WindowFnSpec, fixed::start_of,
+};
 use crate::{Duration, Result, Timestamp, batch::WindowSet};
 
 /// Windows `[k * period + offset, k * period + offset + size)`. With a period below the size they overlap; with a
@@ -145,6 +147,11 @@ impl WindowFn for SlidingWindows {
         // Within the length of time nothing about slices overflows.
         let fits = self.size <= Timestamp::MAX - Timestamp::EPOCH && self.period > Duration::ZERO;
         (fits && self.size > self.period).then_some(*self)
+    }
+
+    fn standard(&self) -> Option<StandardWindows> {
+        let offset = StandardWindows::within(self.offset, self.period);
+        Some(StandardWindows::Sliding { size: self.size, period: self.period, offset })
     }
 
     fn spec(&self) -> WindowFnSpec {

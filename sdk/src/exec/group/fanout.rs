@@ -20,7 +20,7 @@ use crate::{
     CombineFn, DoFnError, Key,
     batch::{AnyBatch, Batch},
     coder_slot::CoderSlot,
-    exec::{AnyTable, BatchCodec, Kernel, KernelSpec, Proto},
+    exec::{AnyTable, BatchCodec, Kernel, KernelSpec, PortableGroup, Proto, portable::precombine},
     window::WindowingStrategy,
 };
 
@@ -74,7 +74,7 @@ impl<C: CombineFn> Fold for PartialFold<C> {
 
 /// The transform that combines in parts: of `(K, F::Input)` to `(K, Partial<F::Acc>)`.
 pub(crate) struct FanoutOp<K: Key, F: Fold> {
-    fold: Proto<F>,
+    fold: Arc<Proto<F>>,
     strategy: Arc<WindowingStrategy>,
     fanout: usize,
     coder: CoderSlot<(K, Partial<F::Acc>)>,
@@ -87,7 +87,7 @@ impl<K: Key, F: Fold> FanoutOp<K, F> {
         fanout: usize,
         coder: CoderSlot<(K, Partial<F::Acc>)>,
     ) -> FanoutOp<K, F> {
-        FanoutOp { fold: Proto::new(fold), strategy: Arc::new(strategy), fanout, coder }
+        FanoutOp { fold: Arc::new(Proto::new(fold)), strategy: Arc::new(strategy), fanout, coder }
     }
 }
 
@@ -143,6 +143,13 @@ impl<K: Key, F: Fold> GroupFactory for FanoutOp<K, F> {
 
     fn fires_when_empty(&self) -> bool {
         false
+    }
+
+    fn portable(&self) -> crate::Result<PortableGroup> {
+        let combiner = self.strategy.timestamp_combiner;
+        let part =
+            precombine(self.fold.clone(), combiner, &self.coder, |acc, elements| Partial { acc, elements });
+        Ok(PortableGroup::ParDo(part))
     }
 
     fn with_payload(&self, payload: &serde_json::Value) -> crate::Result<Option<Arc<dyn GroupFactory>>> {

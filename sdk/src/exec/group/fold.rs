@@ -12,6 +12,8 @@ pub(crate) trait Fold: Clone + Send + 'static {
     /// Whether accumulators of parts of a window may be merged, in any order, for less than it takes to add every element
     /// once a window.
     const SLICES: bool = false;
+    /// Whether it does nothing but list the values, as Beam's GroupByKey.
+    const LISTS: bool = false;
     fn create(&self) -> Self::Acc;
     fn add(&self, acc: &mut Self::Acc, input: Self::Input);
     fn merge(&self, acc: &mut Self::Acc, other: Self::Acc);
@@ -93,6 +95,7 @@ impl<V: Element> Fold for ListFold<V> {
     type Input = V;
     type Acc = Vec<V>;
     type Output = Grouped<V>;
+    const LISTS: bool = true;
 
     #[inline]
     fn create(&self) -> Vec<V> {

@@ -14,7 +14,7 @@ use crate::{
     DoFnError, Key, Result,
     batch::{AnyBatch, Batch},
     coder_slot::CoderSlot,
-    exec::{BatchCodec, Kernel, KernelSpec, Proto, save::check},
+    exec::{BatchCodec, Kernel, KernelSpec, PortableGroup, Proto, portable::grouped, save::check},
     window::WindowingStrategy,
 };
 
@@ -65,6 +65,13 @@ pub trait GroupFactory: Send + Sync {
     /// Whether its trigger waits for what groupings upstream do in processing time.
     fn is_synchronized(&self) -> bool {
         false
+    }
+    /// What it is for an engine that groups, keeps state and fires timers itself.
+    ///
+    /// # Errors
+    /// When it is nothing that such an engine can do: what, and what to do instead.
+    fn portable(&self) -> Result<PortableGroup> {
+        Err(DoFnError::msg("it is nothing that an engine of Beam's portability protocol has"))
     }
     /// The same grouping with the named CombineFn whose configuration `payload` is; nothing when it has none that is
     /// registered.
@@ -179,6 +186,17 @@ impl<K: Key, F: Fold> GroupFactory for GroupOp<K, F> {
 
     fn is_synchronized(&self) -> bool {
         TriggerMachine::new(&self.strategy.trigger).is_synchronized()
+    }
+
+    fn portable(&self) -> Result<PortableGroup> {
+        if self.late.is_some() {
+            return Err(DoFnError::msg(
+                "it has an output of what comes too late (`with_late_data`), and an engine drops that before anybody \
+                 sees it. Leave `with_late_data` out, or allow more lateness",
+            ));
+        }
+        let coder = self.coder.clone();
+        Ok(grouped(self.fold.get(), self.strategy.clone(), self.default_key.clone(), coder))
     }
 
     fn with_payload(&self, payload: &serde_json::Value) -> Result<Option<Arc<dyn GroupFactory>>> {

@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
-use super::{SdfElement, pair::PairKernel, process::ProcessKernel};
+use super::{SdfElement, item_coder::ItemCoder, pair::PairKernel, part::PartKernel, process::ProcessKernel};
 use crate::{
+    Result,
     batch::{AnyBatch, Batch},
+    coder::{CoderRef, CoderSpec},
     coder_slot::CoderSlot,
-    exec::{BatchCodec, Kernel, KernelSpec, Proto, TagPortMaker},
+    exec::{
+        BatchCodec, Kernel, KernelSpec, Proto, TagPortMaker,
+        wire::{WireCodec, wire_codec},
+    },
     named,
     sdf::{RestrictionOf, SplittableDoFn, WatermarkStateOf},
     watermark::Alignment,
@@ -32,6 +37,15 @@ pub trait SdfFactory: Send + Sync {
     fn estimator(&self) -> &'static str;
     /// Writes and reads batches of elements with restrictions.
     fn items_codec(&self) -> Arc<dyn BatchCodec>;
+    /// One of the parts that engines cut the pairing into, and that they run one by one.
+    fn part(&self, part: SdfPart, spec: &KernelSpec) -> Box<dyn Kernel>;
+    /// Writes and reads elements with restrictions for an engine, whose coder of windowed values is `spec`: of pairs of
+    /// the element and bytes (restriction and estimator state, which only this SDK reads), or of pairs of such a pair
+    /// and a double, the size.
+    ///
+    /// # Errors
+    /// When `spec` is another coder.
+    fn items_wire(&self, spec: &CoderSpec) -> Result<Arc<dyn WireCodec>>;
     /// The same transform with the named DoFn whose configuration `payload` is; nothing when its DoFn is not
     /// registered.
     ///
@@ -42,7 +56,21 @@ pub trait SdfFactory: Send + Sync {
     }
 }
 
+/// What engines cut the pairing of elements with restrictions into.
+///
+/// Source: Beam's `sdf_pair_with_restriction`, `sdf_split_and_size_restrictions`, `sdf_truncate_sized_restrictions`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SdfPart {
+    /// From elements to elements with all of their work.
+    Pair,
+    /// From these to their parts, with sizes.
+    SplitAndSize,
+    /// From parts to what is left of them when the pipeline is drained.
+    Truncate,
+}
+
 pub(crate) struct SdfOp<D: SplittableDoFn> {
+    pub(crate) input: CoderSlot<D::Input>,
     pub(crate) dofn: Proto<D>,
     pub(crate) views: Arc<[Arc<str>]>,
     pub(crate) coder: CoderSlot<D::Output>,
@@ -84,9 +112,19 @@ impl<D: SplittableDoFn> SdfFactory for SdfOp<D> {
         Arc::new(self.items.clone())
     }
 
+    fn part(&self, part: SdfPart, spec: &KernelSpec) -> Box<dyn Kernel> {
+        Box::new(PartKernel::new(part, &spec.step, self.dofn.get(), &self.items))
+    }
+
+    fn items_wire(&self, spec: &CoderSpec) -> Result<Arc<dyn WireCodec>> {
+        let coder: CoderRef<ItemOf<D>> = Arc::new(ItemCoder::new(self.input.get())?);
+        wire_codec(&coder, spec)
+    }
+
     fn with_payload(&self, payload: &serde_json::Value) -> crate::Result<Option<Arc<dyn SdfFactory>>> {
         let Some(dofn) = named::restored::<D>(payload)? else { return Ok(None) };
         Ok(Some(Arc::new(SdfOp {
+            input: self.input.clone(),
             dofn: Proto::new(dofn),
             views: self.views.clone(),
             coder: self.coder.clone(),

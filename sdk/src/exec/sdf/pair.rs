@@ -6,8 +6,8 @@ use crate::{
     batch::{Batch, ErasedBatch, Row},
     coder_slot::CoderSlot,
     dofn::StepScope,
-    exec::{Downstream, Kernel, KernelResult, Port},
-    sdf::{SdfContext, SplittableDoFn},
+    exec::{BundleCx, Downstream, Kernel, KernelResult, Port},
+    sdf::{RestrictionOf, SdfContext, SplittableDoFn, WatermarkStateOf},
 };
 
 pub(super) struct PairKernel<D: SplittableDoFn> {
@@ -34,44 +34,67 @@ impl<D: SplittableDoFn> PairKernel<D> {
             bundle.phase(Phase::InitialRestriction);
             let all =
                 self.dofn.initial_restriction(&element, &cx).map_err(failed(Phase::InitialRestriction))?;
-            bundle.phase(Phase::Split);
-            let desired = PARTS_PER_WORKER * bundle.env.parallelism;
-            let parts = self.dofn.split(&element, all, desired, &cx).map_err(failed(Phase::Split))?;
-            let mut items = Vec::with_capacity(parts.len());
-            for restriction in parts {
-                let size = self.dofn.size(&element, &restriction, &cx).map_err(failed(Phase::Split))?;
-                if !(size >= 0.0 && size.is_finite()) {
-                    let what = DoFnError::msg(format!(
-                        "the size of a restriction must not be below zero, but is {size}"
-                    ));
-                    return Err((Phase::Split, what));
-                }
-                bundle.phase(Phase::Watermark);
-                let state = self
-                    .dofn
-                    .initial_watermark_state(&element, &restriction, &cx)
-                    .map_err(failed(Phase::Watermark))?;
-                items.push((restriction, state, size));
-            }
-            Ok(items)
+            split_and_size(&self.dofn, &element, all, bundle, &cx)
         })();
         let items = made.map_err(|(phase, e)| PipelineError::user(self.step.clone(), phase, e))?;
         for (restriction, state, size) in items {
-            let watermark = row.time();
-            let item = ItemOf::<D> {
-                element: element.clone(),
-                restriction,
-                state,
-                size,
-                watermark,
-                // Nothing yet.
-                estimated: Timestamp::MIN,
-                truncated: false,
-            };
+            let item = begun::<D>(element.clone(), restriction, state, size, row.time());
             self.out.batch.push(item, row);
         }
         self.out.flush_full(down)
     }
+}
+
+/// An element with work that nobody began.
+pub(super) fn begun<D: SplittableDoFn>(
+    element: D::Input,
+    restriction: RestrictionOf<D>,
+    state: WatermarkStateOf<D>,
+    size: f64,
+    watermark: Timestamp,
+) -> ItemOf<D> {
+    // Nothing is estimated yet.
+    ItemOf::<D> { element, restriction, state, size, watermark, estimated: Timestamp::MIN, truncated: false }
+}
+
+/// A part of a restriction, the state of its estimator, and its size.
+type Part<D> = (RestrictionOf<D>, WatermarkStateOf<D>, f64);
+
+/// The parts that `all` is cut into before work begins.
+pub(super) fn split_and_size<D: SplittableDoFn>(
+    dofn: &D,
+    element: &D::Input,
+    all: RestrictionOf<D>,
+    bundle: &BundleCx,
+    cx: &SdfContext<'_>,
+) -> Result<Vec<Part<D>>, (Phase, DoFnError)> {
+    bundle.phase(Phase::Split);
+    let desired = PARTS_PER_WORKER * bundle.env.parallelism;
+    let parts = dofn.split(element, all, desired, cx).map_err(|e| (Phase::Split, e))?;
+    let mut made = Vec::with_capacity(parts.len());
+    for restriction in parts {
+        let size = size_of(dofn, element, &restriction, cx)?;
+        bundle.phase(Phase::Watermark);
+        let state =
+            dofn.initial_watermark_state(element, &restriction, cx).map_err(|e| (Phase::Watermark, e))?;
+        made.push((restriction, state, size));
+    }
+    Ok(made)
+}
+
+/// How much work `restriction` is.
+pub(super) fn size_of<D: SplittableDoFn>(
+    dofn: &D,
+    element: &D::Input,
+    restriction: &RestrictionOf<D>,
+    cx: &SdfContext<'_>,
+) -> Result<f64, (Phase, DoFnError)> {
+    let size = dofn.size(element, restriction, cx).map_err(|e| (Phase::Split, e))?;
+    if size >= 0.0 && size.is_finite() {
+        return Ok(size);
+    }
+    let what = DoFnError::msg(format!("the size of a restriction must not be below zero, but is {size}"));
+    Err((Phase::Split, what))
 }
 
 impl<D: SplittableDoFn> Kernel for PairKernel<D> {

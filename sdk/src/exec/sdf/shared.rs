@@ -64,9 +64,11 @@ impl<D: SplittableDoFn> Shared<D> {
         // Read before the split: a stale, lower watermark is safe.
         let hold = self.report(running);
         let (state, estimated) = (running.estimator.state(), running.estimated);
+        let before = running.tracker.progress().remaining;
         match running.tracker.try_split(fraction) {
             Some(rest) => {
-                let batch = Box::new(self.item(rest, state, hold, estimated));
+                let size = given_away(before, &running.tracker);
+                let batch = Box::new(self.item(rest, state, size, hold, estimated));
                 running.residuals.push(Residual { batch, hold, delay: Duration::ZERO, idle: false });
                 true
             }
@@ -89,6 +91,7 @@ impl<D: SplittableDoFn> Shared<D> {
         &self,
         restriction: RestrictionOf<D>,
         state: WatermarkStateOf<D>,
+        size: f64,
         watermark: Timestamp,
         estimated: Timestamp,
     ) -> Batch<ItemOf<D>> {
@@ -96,8 +99,7 @@ impl<D: SplittableDoFn> Shared<D> {
             element: self.element.clone(),
             restriction,
             state,
-            // The engine asks the tracker when it needs the size of a part again.
-            size: 0.0,
+            size,
             watermark,
             estimated,
             truncated: self.truncated,
@@ -115,13 +117,22 @@ impl<D: SplittableDoFn> Shared<D> {
         }
         let hold = self.report(&mut running);
         let (state, estimated) = (running.estimator.state(), running.estimated);
+        let before = running.tracker.progress().remaining;
         let rest = running.tracker.try_split(fraction)?;
         // Tried again, the primary begins with the state that it began with.
         let kept = running.tracker.restriction();
-        let primary = self.item(kept, self.state.clone(), running.reported, Timestamp::MIN);
-        let residual = self.item(rest, state, hold, estimated);
+        let left = running.tracker.progress();
+        let size = Progress::new(0.0, left.completed + left.remaining).remaining;
+        let primary = self.item(kept, self.state.clone(), size, running.reported, Timestamp::MIN);
+        let size = given_away(before, &running.tracker);
+        let residual = self.item(rest, state, size, hold, estimated);
         Some(SplitOutcome { primary: Box::new(primary), residual: Box::new(residual), hold })
     }
+}
+
+/// The size of what a split took off a tracker that had `before` remaining.
+fn given_away(before: f64, tracker: &impl RestrictionTracker) -> f64 {
+    Progress::new(0.0, before - tracker.progress().remaining).remaining
 }
 
 impl<D: SplittableDoFn> SplitPoint for Shared<D> {
@@ -130,12 +141,12 @@ impl<D: SplittableDoFn> SplitPoint for Shared<D> {
             .map_err(|p| PipelineError::panic(Some(self.step.clone()), Some(Phase::Split), &*p))
     }
 
-    fn remaining(&self) -> f64 {
+    fn progress(&self) -> Progress {
         let measure = || {
             let running = self.lock();
-            if running.over { 0.0 } else { running.tracker.progress().remaining }
+            let Progress { completed, remaining } = running.tracker.progress();
+            Progress::new(completed, if running.over { 0.0 } else { remaining })
         };
-        let remaining = catch_unwind(AssertUnwindSafe(measure)).unwrap_or(0.0);
-        Progress::new(0.0, remaining).remaining
+        catch_unwind(AssertUnwindSafe(measure)).unwrap_or_default()
     }
 }

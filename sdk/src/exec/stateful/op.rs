@@ -13,8 +13,8 @@ use crate::{
     batch::{AnyBatch, Batch},
     coder_slot::CoderSlot,
     exec::{
-        AnyTable, BatchCodec, GroupFactory, GroupState, Kernel, KernelSpec, KeyedCollector, Proto, Shard,
-        TagPortMaker, save::check,
+        AnyTable, BatchCodec, GroupFactory, GroupState, Kernel, KernelSpec, KeyedCollector, PortableGroup,
+        Proto, Shard, TagPortMaker, portable::KeyedOf, save::check,
     },
     named,
 };
@@ -101,6 +101,24 @@ impl<D: KeyedDoFn> GroupFactory for StatefulOp<D> {
 
     fn fires_when_empty(&self) -> bool {
         false
+    }
+
+    fn portable(&self) -> crate::Result<PortableGroup> {
+        if self.late.is_some() {
+            return Err(DoFnError::msg(
+                "it has an output of what comes too late (`late_data`), and an engine drops that before anybody sees it. \
+                 Leave `late_data` out, or allow more lateness",
+            ));
+        }
+        Ok(PortableGroup::Keyed(Arc::new(KeyedOf {
+            dofn: Proto::new(self.dofn.get()),
+            views: self.views.clone(),
+            coder: self.coder.clone(),
+            tags: self.tags.clone(),
+            lateness: self.lateness,
+            time_sorted: self.time_sorted,
+            stable_input: self.declared.get("stable_input").and_then(Value::as_bool).unwrap_or(false),
+        })))
     }
 
     fn with_payload(&self, payload: &Value) -> crate::Result<Option<Arc<dyn GroupFactory>>> {

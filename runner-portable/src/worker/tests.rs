@@ -1,0 +1,11 @@
+//! The worker against an engine that does what a test says, step by step.
+
+mod bundles;
+mod describe;
+mod engine;
+mod faults;
+mod reports;
+mod restrictions;
+
+use describe::Description;
+use engine::Engine;
