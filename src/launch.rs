@@ -53,10 +53,6 @@ pub use self::{
 /// `--checkpoint-dir`, `--checkpoint-every` and `--restore`, with which a run that was killed goes on, and `--explain`, which shows the pipeline's graph as JSON and does not run it. On the direct runner the pipeline lives on
 /// the wall clock.
 ///
-/// # Progress
-/// When stderr is a terminal, a run that takes longer shows a line there: elements that its sources have read, how many a
-/// second, how far event time has come, and the last epoch of each streaming query.
-///
 /// # Engines
 /// In a build with the feature `portable`, `--runner=portable --job-endpoint=HOST:PORT` gives the pipeline to an engine that
 /// speaks Beam's portability protocol. `--environment` says where its code runs: in this process (`loopback`), in this
@@ -64,6 +60,10 @@ pub use self::{
 /// (`external:HOST:PORT`). A process that the engine starts is told apart by its command line at the first line of this
 /// function, and builds the pipeline by the command line that it was submitted with: so `main` must do nothing before, and
 /// `build` must depend on nothing else. See the guide on engines.
+///
+/// # Progress
+/// When stderr is a terminal, a run that takes longer shows a line there: elements that its sources have read, how many a
+/// second, how far event time has come, and the last epoch of each streaming query.
 ///
 /// # Signals
 /// SIGINT (Ctrl-C) cancels: what is not committed is thrown away. A second one ends the process at once. SIGTERM drains:
@@ -152,12 +152,12 @@ fn start(
         report::explain(&graph)?;
         return Ok(None);
     }
-    let sources = progress::sources(&graph);
     if let Some(address) = options.worker_pool() {
         serve_pool(address, graph)?;
         return Ok(None);
     }
     let runner = options.runner_of(Some(args))?;
+    let sources = progress::sources(&graph);
     signals::prepare()?;
     let run = runner.run(graph).inspect_err(|_| signals::not_started())?;
     signals::tell(run.clone());

@@ -1,13 +1,14 @@
 //! State, timers, side inputs and combines on Prism, with the same output as on the direct runner.
 
 #[path = "support/prism.rs"]
-mod support;
+mod prism;
 
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex},
 };
 
+use prism::Prism;
 use purlin_derive::KeyedState;
 use purlin_runner_direct::DirectRunner;
 use purlin_runner_portable::PortableRunner;
@@ -15,9 +16,9 @@ use purlin_sdk::{
     Combine, CombineFn, DoFn, Duration, Element, Emitter, KeyedDoFn, PCollection, ParDo, Pipeline,
     ProcessContext, Result, Runner, TimerContext, Timestamp, View,
     state::{Bag, Combining, Map, OrderedList, Set, Timer, TimerFamily, Value},
+    testing::TestStream,
     window::{FixedWindows, Sessions},
 };
-use support::Prism;
 
 /// What a pipeline makes on a runner, sorted.
 fn gathered<T: Element + Ord>(build: &dyn Fn(&Pipeline) -> PCollection<T>, runner: &dyn Runner) -> Vec<T> {
@@ -216,6 +217,80 @@ fn timers_that_are_moved_and_cleared_and_set_by_each_other() {
     });
 }
 
+#[derive(KeyedState)]
+#[keyed_state(crate = "purlin_sdk")]
+struct Waiting {
+    all: Bag<i64>,
+    #[timer(processing)]
+    flush: Timer,
+}
+
+/// Lets elements wait for a minute.
+#[derive(Clone)]
+struct Wait;
+
+impl KeyedDoFn for Wait {
+    type Key = String;
+    type Value = i64;
+    type Output = String;
+    type State = Waiting;
+
+    fn process(
+        &mut self,
+        _: &String,
+        x: i64,
+        s: &mut Waiting,
+        cx: &ProcessContext<'_>,
+        _: &mut Emitter<'_, String>,
+    ) -> Result {
+        if s.all.is_empty() {
+            s.flush.set_after(cx, Duration::from_secs(60))?;
+        }
+        s.all.add(x);
+        Ok(())
+    }
+
+    fn on_timer(
+        &mut self,
+        timer: WaitingTimer,
+        key: &String,
+        s: &mut Waiting,
+        cx: &TimerContext<'_>,
+        out: &mut Emitter<'_, String>,
+    ) -> Result {
+        let mut all = s.all.take();
+        all.sort_unstable();
+        out.emit(format!("{key} {timer:?} {} {all:?}", cx.window()));
+        Ok(())
+    }
+}
+
+#[test]
+fn a_batch_waits_in_processing_time_and_holds_the_watermark() {
+    same(|p| {
+        let pair = |n: i64| ("k".to_owned(), n);
+        let script = TestStream::new()
+            .elements((1..=3).map(|n| (pair(n), at(n))))
+            .advance_watermark_to(at(100))
+            .advance_processing_time(Duration::from_secs(70))
+            .element_at(pair(200), at(200));
+        // What came out late would be dropped behind the grouping.
+        p.apply("Script", script)
+            .par_do_keyed("Wait", Wait)
+            .window_into("Tens", FixedWindows::of(Duration::from_secs(10)))
+            .key_by("ByText", |text| text.clone())
+            .group_by_key("Group")
+            .map("Text", |(text, _)| text)
+    });
+}
+
+#[test]
+fn a_window_that_ends_lets_nothing_wait() {
+    same(|p| {
+        amounts(p).window_into("Tens", FixedWindows::of(Duration::from_secs(10))).par_do_keyed("Wait", Wait)
+    });
+}
+
 /// Reads all shapes of side inputs.
 #[derive(Clone)]
 struct Look {
@@ -245,7 +320,7 @@ fn side_inputs_of_a_window_and_of_nothing() {
         let tens = FixedWindows::of(Duration::from_secs(10));
         let rate = p.create("Rate", [7_i64]).view_as_singleton("AsRate");
         let none = p.create("None", [1_i64]).filter("Nothing", |_| false).view_as_singleton_or("AsNone", -1);
-        let sums = amounts(p).map("Value", |(_, x)| x).window_into("SideTens", tens.clone());
+        let sums = amounts(p).map("Value", |(_, x)| x).window_into("SideTens", tens);
         let all = sums.apply("Sum", Combine::globally(Sum).without_defaults()).view_as_singleton("AsAll");
         let look = ParDo::of(Look { rate: rate.clone(), none: none.clone(), all: all.clone() });
         let look = look.side(&rate).side(&none).side(&all);

@@ -93,9 +93,9 @@ impl ViewSnapshot {
         view: &View<V>,
         window: &Window,
     ) -> Result<(V, ViewValue)> {
-        let (kept, side) = self.value(view.path(), window)?;
-        match kept.downcast_ref::<std::result::Result<V, String>>() {
-            Some(Ok(v)) => Ok((v.clone(), kept)),
+        let (value, side) = self.value(view.path(), window)?;
+        match value.downcast_ref::<std::result::Result<V, String>>() {
+            Some(Ok(v)) => Ok((v.clone(), value)),
             Some(Err(e)) => Err(DoFnError::msg(format!("the side input `{}` in {side}: {e}", view.path()))),
             None => Err(DoFnError::msg(format!(
                 "the side input `{}` does not read as `{}`",

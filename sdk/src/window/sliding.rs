@@ -143,15 +143,15 @@ impl WindowFn for SlidingWindows {
         Ok(())
     }
 
+    fn standard(&self) -> Option<StandardWindows> {
+        let offset = StandardWindows::within(self.offset, self.period);
+        Some(StandardWindows::Sliding { size: self.size, period: self.period, offset })
+    }
+
     fn as_sliding(&self) -> Option<SlidingWindows> {
         // Within the length of time nothing about slices overflows.
         let fits = self.size <= Timestamp::MAX - Timestamp::EPOCH && self.period > Duration::ZERO;
         (fits && self.size > self.period).then_some(*self)
-    }
-
-    fn standard(&self) -> Option<StandardWindows> {
-        let offset = StandardWindows::within(self.offset, self.period);
-        Some(StandardWindows::Sliding { size: self.size, period: self.period, offset })
     }
 
     fn spec(&self) -> WindowFnSpec {

@@ -94,14 +94,14 @@ pub trait WindowFn: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// The sliding windows that this function stands for, when it is nothing else and every element is in one at least.
-    /// Runners assign those lazily, and a CombineFn gathers once what is in several of them.
-    fn as_sliding(&self) -> Option<SlidingWindows> {
+    /// Which of Beam's own it is, when it is one: an engine then groups by it itself.
+    fn standard(&self) -> Option<StandardWindows> {
         None
     }
 
-    /// Which of Beam's own it is, when it is one: an engine then groups by it itself.
-    fn standard(&self) -> Option<StandardWindows> {
+    /// The sliding windows that this function stands for, when it is nothing else and every element is in one at least.
+    /// Runners assign those lazily, and a CombineFn gathers once what is in several of them.
+    fn as_sliding(&self) -> Option<SlidingWindows> {
         None
     }
 

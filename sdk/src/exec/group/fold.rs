@@ -9,11 +9,11 @@ pub(crate) trait Fold: Clone + Send + 'static {
     type Input: Element;
     type Acc: Element;
     type Output: Element;
+    /// Whether it does nothing but list the values, as Beam's GroupByKey.
+    const LISTS: bool = false;
     /// Whether accumulators of parts of a window may be merged, in any order, for less than it takes to add every element
     /// once a window.
     const SLICES: bool = false;
-    /// Whether it does nothing but list the values, as Beam's GroupByKey.
-    const LISTS: bool = false;
     fn create(&self) -> Self::Acc;
     fn add(&self, acc: &mut Self::Acc, input: Self::Input);
     fn merge(&self, acc: &mut Self::Acc, other: Self::Acc);
