@@ -11,6 +11,7 @@ use purlin_sdk::{
 
 use crate::{
     proto::{job_management::MetricResults, pipeline::MonitoringInfo},
+    trie,
     urns::metric,
 };
 
@@ -55,6 +56,7 @@ fn value(urn: &str, payload: &[u8]) -> Result<Option<MetricValue>, CoderError> {
             let strings = default_coder::<Vec<String>>()?.decode(&mut &*payload, Context::Nested)?;
             MetricValue::StringSet(StringSetValue::of(strings))
         }
+        metric::USER_TRIE => MetricValue::BoundedTrie(trie::decode(payload)?),
         _ => return Ok(None),
     }))
 }

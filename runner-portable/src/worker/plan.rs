@@ -11,6 +11,7 @@ use purlin_sdk::{
     batch::{AnyBatch, Batch},
     coder::CoderSpec,
     exec::{Kernel, KernelSpec, Relay, SdfFactory, Slot, StageInstance, WireCodec},
+    graph::Graph,
 };
 
 use super::{
@@ -124,7 +125,7 @@ impl PlannedSlot {
     fn make(&self, io: &CurrentIo, keyed: &mut Vec<KeyedInstance>) -> Result<Slot, PipelineError> {
         let spec = KernelSpec { step: self.step.clone() };
         let (kernel, input): (Box<dyn Kernel>, AnyBatch) = match &self.work {
-            SlotWork::Ours(Work::Kernel(f)) => (f.kernel(&spec), f.input()),
+            SlotWork::Ours(Work::Kernel(f) | Work::Part(f, _)) => (f.kernel(&spec), f.input()),
             SlotWork::Ours(Work::SdfPart(f, part)) => {
                 use purlin_sdk::exec::SdfPart;
                 let input = if *part == SdfPart::Pair { f.input() } else { f.items() };
@@ -144,6 +145,14 @@ impl PlannedSlot {
         };
         Ok(Slot { step: self.step.clone(), kernel, input, routes: self.routes.clone() })
     }
+}
+
+/// What the collection `id` of the pipeline as it was submitted holds, and what makes it.
+fn named(id: &str, graph: &Graph) -> Option<(Ends, Step)> {
+    let (path, index) = id.rsplit_once('.')?;
+    let node = graph.nodes.iter().find(|node| node.step.path() == path)?;
+    let output = node.outputs.get(index.parse::<usize>().ok()?)?;
+    Some((Ends::Codec(graph.collections[output.0].codec.clone()), node.step.clone()))
 }
 
 /// A descriptor while it is read.
@@ -170,7 +179,7 @@ impl Plan {
             transforms.insert(id.as_str(), Transform::read(id, transform, graph)?);
         }
         let mut reader = Reader { descriptor, graph, transforms, ends: HashMap::new() };
-        reader.type_collections();
+        reader.type_collections(&graph.graph);
         let order = reader.order()?;
         reader.plan(&order)
     }
@@ -196,8 +205,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Finds out what collections hold: our transforms know, and a flatten holds what its inputs do.
-    fn type_collections(&mut self) {
+    /// Finds out what collections hold: our transforms know, a flatten holds what its inputs do, and where there is
+    /// neither, an engine that kept the name that we gave it says it.
+    fn type_collections(&mut self, graph: &Graph) {
         let mut ends = HashMap::new();
         for (id, transform) in &self.transforms {
             let Transform::Ours(ours) = transform else { continue };
@@ -209,6 +219,12 @@ impl<'a> Reader<'a> {
             }
             for input in self.inputs(id) {
                 ends.entry(input).or_insert_with(|| (ours.takes.clone(), ours.step.clone()));
+            }
+        }
+        for collection in self.descriptor.pcollections.keys() {
+            if let Some(named) = named(collection, graph).filter(|_| !ends.contains_key(collection.as_str()))
+            {
+                ends.insert(collection, named);
             }
         }
         loop {
