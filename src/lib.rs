@@ -42,7 +42,7 @@ pub use launch::{MemorySize, RunOptions, RunnerKind, launch, launch_from, runner
 pub use purlin_derive::{KeyedState, Outputs};
 pub use purlin_runner_direct::DirectRunner;
 #[cfg(feature = "portable")]
-pub use purlin_runner_portable::{Environment, PortableRunner};
+pub use purlin_runner_portable::{Environment, PortableRunner, artifact_path};
 pub use purlin_runner_threaded::ThreadedRunner;
 pub use purlin_sdk::*;
 pub use purlin_transforms as transforms;
@@ -67,6 +67,8 @@ mod guides {
     mod testing {}
     #[doc = include_str!("../docs/semantics.md")]
     mod semantics {}
+    #[doc = include_str!("../docs/engines.md")]
+    mod engines {}
     #[doc = include_str!("../docs/runners.md")]
     mod runners {}
     #[doc = include_str!("../docs/streaming-queries.md")]

@@ -4,6 +4,7 @@ use std::{ffi::OsString, fmt, sync::Arc, time::Duration};
 
 use prost_types::Struct;
 use purlin_sdk::{PipelineError, graph::Graph};
+use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{
@@ -13,6 +14,7 @@ use tonic::{
 };
 
 use crate::{
+    artifacts::fetch,
     launcher::{ARGUMENTS, FINGERPRINT, MAX_MESSAGE, connect, text_option},
     pipeline::{WORKER_VARIABLE, fingerprint},
     pool::WorkerPool,
@@ -56,7 +58,10 @@ impl WorkerCall {
             }
             None
         };
-        Some(WorkerCall { id: value("--id")?, provision: value("--provision_endpoint")? })
+        let id = value("--id")?;
+        // Prism quotes it as for a shell, which is not there.
+        let id = id.strip_prefix('\'').and_then(|id| id.strip_suffix('\'')).unwrap_or(&id).to_owned();
+        Some(WorkerCall { id, provision: value("--provision_endpoint")? })
     }
 
     /// Whether the engine was told to say so in the environment: then a program that does not understand the call
@@ -91,7 +96,15 @@ impl WorkerCall {
             Err(_) => return Err(failed("it did not answer in time")),
         };
         let info = answer.info.unwrap_or_default();
+        let files = tempfile::Builder::new()
+            .prefix("purlin-worker-")
+            .tempdir()
+            .map_err(|e| PipelineError::runner(format!("there is no place for the worker's files: {e}")))?;
+        if let Some(artifacts) = info.artifact_endpoint {
+            fetch(&artifacts.url, info.dependencies, files.path()).await?;
+        }
         Ok(Provisioned {
+            files,
             control: info.control_endpoint.map(|endpoint| endpoint.url).unwrap_or_default(),
             options: info.pipeline_options.unwrap_or_default(),
             id,
@@ -106,6 +119,8 @@ pub struct Provisioned {
     provision: String,
     control: String,
     options: Struct,
+    /// Where the files for this worker are, until it ends.
+    files: TempDir,
 }
 
 impl fmt::Debug for Provisioned {
@@ -141,6 +156,7 @@ impl Provisioned {
         if let Some(submitted) = submitted.filter(|submitted| *submitted != fingerprint) {
             return self.refuse(&mismatch(&submitted, &fingerprint));
         }
+        let _until_the_end = self.files;
         let endpoints = WorkerEndpoints {
             worker_id: self.id,
             provision: Some(self.provision),
@@ -224,4 +240,28 @@ pub fn serve_pool(
         pool.forever().await;
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(arguments: &[&str]) -> Option<WorkerCall> {
+        let line: Vec<OsString> =
+            std::iter::once("program").chain(arguments.iter().copied()).map(Into::into).collect();
+        WorkerCall::of(&line)
+    }
+
+    #[test]
+    fn engines_write_a_call_in_their_own_ways() {
+        let expected = Some(WorkerCall { id: "job-1[a]".to_owned(), provision: "localhost:1".to_owned() });
+        assert_eq!(call(&["--id=job-1[a]", "--provision_endpoint=localhost:1"]), expected);
+        assert_eq!(call(&["--id='job-1[a]'", "--provision_endpoint=localhost:1"]), expected);
+        assert_eq!(
+            call(&["--provision_endpoint", "localhost:1", "--id", "job-1[a]", "--semi_persist_dir=/tmp"]),
+            expected
+        );
+        assert_eq!(call(&["--identity=3", "--provision_endpoint=localhost:1"]), None);
+        assert_eq!(call(&["--runner=direct"]), None);
+    }
 }

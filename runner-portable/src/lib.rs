@@ -1,6 +1,7 @@
 //! The portable runner: a pipeline goes to an engine that speaks Beam's portability protocol, without a change.
 #![forbid(unsafe_code)]
 
+mod artifacts;
 mod call;
 mod launcher;
 mod payload;
@@ -13,6 +14,7 @@ mod trie;
 mod urns;
 mod worker;
 
+pub use artifacts::artifact_path;
 pub use call::{Provisioned, WorkerCall, serve_pool};
 pub use pipeline::Environment;
 pub use runner::PortableRunner;

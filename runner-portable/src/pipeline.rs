@@ -26,7 +26,6 @@ use purlin_sdk::{
 use self::components::Components;
 pub use self::environment::Environment;
 pub(crate) use self::{
-    components::collection_id,
     environment::{Artifact, ENVIRONMENT, WORKER_VARIABLE, environment},
     fingerprint::fingerprint,
 };
@@ -71,10 +70,7 @@ fn add(node: &Node, components: &mut Components<'_>) -> Result<(), Refused> {
             components.flatten(node);
             Ok(())
         }
-        Op::Redistribute(_) => {
-            components.primitive(node, urns::transform::RESHUFFLE, Vec::new());
-            Ok(())
-        }
+        Op::Redistribute(_) => elements::reshuffle(node, components),
         Op::TestStream(source) => test_streams::add(node, &**source, components),
         Op::Element(factory) => elements::par_do(node, &**factory, components),
         Op::Splittable(factory) => elements::splittable(node, &**factory, components),

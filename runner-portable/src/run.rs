@@ -17,8 +17,13 @@ use crate::{
     pipeline::{Artifact, Environment, environment, fingerprint, translate},
     pool::{StartWorker, WorkerPool},
     proto::{fn_execution::StartWorkerRequest, pipeline::ApiServiceDescriptor},
+    urns,
     worker::{self, WorkerEndpoints, WorkerGraph},
 };
+
+/// The option by which a user says that the engine never runs a bundle twice, so that what a DoFn sees is stable as it
+/// is, although the engine does not know that word.
+const STABLE_INPUT: &str = "purlin_stable_input";
 
 /// How long what still runs here may take after the end.
 const SHUTDOWN: Duration = Duration::from_secs(2);
@@ -119,6 +124,9 @@ async fn start(launch: Launch) -> Result<Started, PipelineError> {
     let fingerprint = fingerprint(&graph);
     // First, so that what no engine can do is told without one.
     let mut pipeline = translate(&graph, &fingerprint, environment(&place, "", &program, &artifacts))?;
+    if options.get(STABLE_INPUT).is_some_and(|value| *value == OptionValue::text("assumed")) {
+        pipeline.requirements.retain(|requirement| requirement != urns::requirement::STABLE_INPUT);
+    }
     let pool = match place {
         Environment::Loopback => {
             let graph = Arc::new(WorkerGraph { graph, fingerprint: fingerprint.clone() });
@@ -141,9 +149,17 @@ async fn start(launch: Launch) -> Result<Started, PipelineError> {
             if let Some(pool) = pool {
                 pool.end().await;
             }
-            Err(e)
+            Err(if e.to_string().contains(urns::requirement::STABLE_INPUT) { unstable(e) } else { e })
         }
     }
+}
+
+fn unstable(refused: PipelineError) -> PipelineError {
+    refused.with_note(
+        "a DoFn, such as one that writes files, must see the same elements again when its bundle is tried again. An engine \
+         that never tries a bundle again, such as Prism and Beam's job service in Python, may run it all the same: say so \
+         by --engine-option purlin_stable_input=assumed",
+    )
 }
 
 /// Starts workers of `graph`.

@@ -11,8 +11,9 @@ use std::{
 use purlin_sdk::{PipelineError, RunHandle, RunShared, Runner, graph::Graph};
 
 use crate::{
+    artifacts,
     launcher::{OptionValue, artifact},
-    pipeline::Environment,
+    pipeline::{Artifact, Environment},
     run::{self, Launch},
 };
 
@@ -79,7 +80,7 @@ impl PortableRunner {
         self
     }
 
-    /// A file that the workers get, under its own name.
+    /// A file that the workers get, under its own name; a DoFn finds it by [`artifact_path`](crate::artifact_path).
     #[must_use]
     pub fn artifact(mut self, path: impl Into<PathBuf>) -> PortableRunner {
         self.artifacts.push(path.into());
@@ -103,13 +104,16 @@ impl PortableRunner {
         let arguments = self.arguments.clone().unwrap_or_else(|| {
             std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect()
         });
+        let artifacts: Vec<Artifact> =
+            self.artifacts.iter().map(|path| artifact(path)).collect::<Result<_, _>>()?;
+        artifacts.iter().for_each(|artifact| artifacts::register(&artifact.name, &artifact.path));
         Ok(Launch {
             graph,
             endpoint: self.endpoint.clone(),
             environment: self.environment.clone(),
             job_name: self.job_name.clone().unwrap_or(name),
             options: self.options.clone(),
-            artifacts: self.artifacts.iter().map(|path| artifact(path)).collect::<Result<_, _>>()?,
+            artifacts,
             arguments,
             program: program.to_string_lossy().into_owned(),
         })

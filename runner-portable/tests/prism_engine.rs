@@ -1,5 +1,6 @@
 //! What an engine does with our bundles: grouping, combining, splitting, watermarks.
 
+#[path = "support/prism.rs"]
 mod support;
 
 use std::sync::{
@@ -212,6 +213,10 @@ fn metrics_come_back_under_our_names() {
         assert_eq!(metrics.gauge("Step", "gauge").unwrap().value, 12);
         assert!(metrics.string_set("Step", "names").unwrap().contains("n"));
         assert_eq!(metrics.elements_in("Step"), 3);
-        assert_eq!((metrics.elements_in("Sum/Combine"), metrics.elements_out("Sum/Combine")), (6, 2), "{metrics:?}");
+        assert_eq!(
+            (metrics.elements_in("Sum/Combine"), metrics.elements_out("Sum/Combine")),
+            (6, 2),
+            "{metrics:?}"
+        );
     }
 }

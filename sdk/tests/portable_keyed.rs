@@ -383,6 +383,11 @@ impl Engine {
             for (name, firing) in fired {
                 self.timers.remove(&name);
                 let (family, key, tag, window) = name;
+                let mut firing = firing;
+                if times[&family] == TimeDomain::Processing {
+                    // As Prism does.
+                    firing.fire_timestamp = firing.hold_timestamp;
+                }
                 let data = TimerData { key, tag, windows: vec![window], firing: Some(firing) };
                 let mut bytes = Vec::new();
                 coder.encode(&data, Context::Nested, &mut bytes).unwrap();
@@ -611,11 +616,15 @@ fn what_an_engine_cannot_do_is_refused_or_told() {
     let refused = keyed_of(&p.build().unwrap()).err().unwrap().to_string();
     assert!(refused.contains("late_data"), "{refused}");
 
-    let p = Pipeline::new();
-    let input = p.create("In", [("a".to_owned(), (0_u8, 0_i64))]);
-    input.par_do_keyed_with("Keyed", KeyedParDo::of(Stateless).time_sorted().stable_input());
-    let keyed = keyed_of(&p.build().unwrap()).unwrap();
-    assert!(keyed.is_time_sorted() && keyed.requires_stable_input());
+    let with = |par_do: KeyedParDo<Stateless>| {
+        let p = Pipeline::new();
+        let input = p.create("In", [("a".to_owned(), (0_u8, 0_i64))]);
+        input.par_do_keyed_with("Keyed", par_do);
+        keyed_of(&p.build().unwrap())
+    };
+    let refused = with(KeyedParDo::of(Stateless).time_sorted()).err().unwrap().to_string();
+    assert!(refused.contains("time_sorted") && refused.contains("OrderedList"), "{refused}");
+    assert!(with(KeyedParDo::of(Stateless).stable_input()).unwrap().requires_stable_input());
 
     let keyed = keyed_of(&graph(Obey, false)).unwrap();
     let spec = KernelSpec { step: Step::new("Keyed", std::panic::Location::caller()) };

@@ -91,3 +91,20 @@ pub fn runner_from(name: &str) -> Result<Box<dyn Runner>, PipelineError> {
         Err(e) => Err(PipelineError::runner(format!("runner `{name}`: {e}"))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_needs_a_build_for_engines() {
+        match "portable".parse::<RunnerKind>() {
+            Ok(kind) => assert!(cfg!(feature = "portable") && kind == RunnerKind::Portable),
+            Err(told) => {
+                assert!(!cfg!(feature = "portable") && told.contains("feature `portable`"), "{told}")
+            }
+        }
+        let told = runner_from("portable").map(drop).unwrap_err().to_string();
+        assert!(told.contains("--job-endpoint") || told.contains("feature `portable`"), "{told}");
+    }
+}

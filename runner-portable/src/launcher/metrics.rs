@@ -39,7 +39,7 @@ fn summed(infos: &[MonitoringInfo]) -> Metrics {
             Ok(Some(value)) => metrics.add(path, name, &value),
             Ok(None) => {}
             Err(e) => {
-                tracing::warn!("the engine's value of the metric {name} of `{path}` cannot be read: {e}")
+                tracing::warn!("the engine's value of the metric {name} of `{path}` cannot be read: {e}");
             }
         }
     }

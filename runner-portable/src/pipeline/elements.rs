@@ -52,6 +52,34 @@ pub(super) fn splittable(
     Ok(())
 }
 
+/// Adds a redistribution. It changes nothing but where elements are, so an engine that has none may as well hand them on,
+/// which is what it is made of.
+pub(super) fn reshuffle(node: &Node, components: &mut Components<'_>) -> Result<(), Refused> {
+    let path = node.step.path();
+    let relay = format!("{path}#relay");
+    let payload =
+        ParDoPayload { do_fn: Some(components.function(urns::DOFN, path)?), ..ParDoPayload::default() };
+    let part = PTransform {
+        unique_name: relay.clone(),
+        spec: Some(FunctionSpec { urn: urns::transform::PARDO.to_owned(), payload: payload.encode_to_vec() }),
+        inputs: components.inputs(node),
+        outputs: components.outputs(node),
+        environment_id: ENVIRONMENT.to_owned(),
+        ..PTransform::default()
+    };
+    components.part(relay.clone(), part);
+    let whole = PTransform {
+        unique_name: path.to_owned(),
+        spec: Some(FunctionSpec { urn: urns::transform::RESHUFFLE.to_owned(), payload: Vec::new() }),
+        subtransforms: vec![relay],
+        inputs: components.inputs(node),
+        outputs: components.outputs(node),
+        ..PTransform::default()
+    };
+    components.root(path.to_owned(), whole);
+    Ok(())
+}
+
 /// What is the same for all DoFns.
 pub(super) fn payload(node: &Node, components: &mut Components<'_>) -> Result<ParDoPayload, Refused> {
     // Any DoFn may ask for a call after its bundle was committed, and whether it will is not known before.

@@ -85,12 +85,8 @@ fn add_keyed(node: &Node, keyed: &dyn PortableKeyed, components: &mut Components
         payload.timer_family_specs =
             timers.into_iter().map(|timer| (timer.name, family(timer.time))).collect();
     }
-    payload.requires_time_sorted_input = keyed.is_time_sorted();
     payload.requires_stable_input = keyed.requires_stable_input();
     components.require(urns::requirement::STATEFUL);
-    if payload.requires_time_sorted_input {
-        components.require(urns::requirement::TIME_SORTED_INPUT);
-    }
     if payload.requires_stable_input {
         components.require(urns::requirement::STABLE_INPUT);
     }

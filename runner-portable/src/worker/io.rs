@@ -72,7 +72,8 @@ impl BundleIo {
         reading.done += std::mem::take(&mut reading.in_hand);
     }
 
-    /// Sends elements.
+    /// Sends elements, and when they are the last ones that too, in a message of its own: Beam's Python engine drops
+    /// elements that come together with it.
     ///
     /// # Errors
     /// When the stream is gone.
@@ -83,16 +84,18 @@ impl BundleIo {
         data: Vec<u8>,
         is_last: bool,
     ) -> Result<(), PipelineError> {
-        let data = elements::Data {
+        let message = |data: Vec<u8>, is_last| elements::Data {
             instruction_id: self.instruction.clone(),
             transform_id: transform.to_owned(),
             data,
             is_last,
         };
-        self.send(url, Elements { data: vec![data], timers: Vec::new() })
+        let last = is_last.then(|| message(Vec::new(), true));
+        let data = if data.is_empty() { None } else { Some(message(data, false)) };
+        self.send(url, Elements { data: data.into_iter().chain(last).collect(), timers: Vec::new() })
     }
 
-    /// Sends timers.
+    /// Sends timers, as [`send_data`](Self::send_data) sends elements.
     ///
     /// # Errors
     /// When the stream is gone.
@@ -104,14 +107,16 @@ impl BundleIo {
         timers: Vec<u8>,
         is_last: bool,
     ) -> Result<(), PipelineError> {
-        let timers = elements::Timers {
+        let message = |timers: Vec<u8>, is_last| elements::Timers {
             instruction_id: self.instruction.clone(),
             transform_id: transform.to_owned(),
             timer_family_id: family.to_owned(),
             timers,
             is_last,
         };
-        self.send(url, Elements { data: Vec::new(), timers: vec![timers] })
+        let last = is_last.then(|| message(Vec::new(), true));
+        let timers = if timers.is_empty() { None } else { Some(message(timers, false)) };
+        self.send(url, Elements { data: Vec::new(), timers: timers.into_iter().chain(last).collect() })
     }
 
     fn send(&self, url: &str, elements: Elements) -> Result<(), PipelineError> {

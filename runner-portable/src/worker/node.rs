@@ -5,10 +5,11 @@ use std::{collections::HashMap, sync::Arc};
 use prost::Message;
 use purlin_sdk::{
     Step,
+    batch::AnyBatch,
     coder::CoderSpec,
     exec::{
-        BatchCodec, CombinePart, KernelFactory, PortableGroup, PortableKeyed, PortablePart, SdfFactory,
-        SdfPart, WireCodec,
+        BatchCodec, CombinePart, Kernel, KernelFactory, KernelSpec, PortableGroup, PortableKeyed,
+        PortablePart, Relay, SdfFactory, SdfPart, WireCodec,
     },
     graph::{Node, Op},
 };
@@ -187,6 +188,19 @@ fn named(gives: Vec<Ends>, outputs: &HashMap<String, String>) -> Vec<(String, En
     gives.into_iter().enumerate().map(|(i, ends)| (i.to_string(), ends)).collect()
 }
 
+/// Hands elements on.
+struct Relays(Arc<dyn Fn() -> AnyBatch + Send + Sync>);
+
+impl KernelFactory for Relays {
+    fn kernel(&self, _: &KernelSpec) -> Box<dyn Kernel> {
+        Box::new(Relay)
+    }
+
+    fn input(&self) -> AnyBatch {
+        (self.0)()
+    }
+}
+
 /// What runs it, what it takes, what it gives.
 type Run = (Work, Ends, Vec<Ends>);
 
@@ -198,6 +212,10 @@ fn work(urn: &str, function: &str, node: &Node, graph: &WorkerGraph) -> Result<R
     match (&node.op, input) {
         (Op::Element(factory), Some(input)) if urn == transform::PARDO => {
             Ok((Work::Kernel(factory.clone()), input, outputs))
+        }
+        // What a redistribution is for an engine that has none.
+        (Op::Redistribute(batch), Some(input)) if urn == transform::PARDO => {
+            Ok((Work::Kernel(Arc::new(Relays(batch.clone()))), input, outputs))
         }
         (Op::Splittable(factory), Some(input)) => {
             let items = Ends::Items(factory.clone());

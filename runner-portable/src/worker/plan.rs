@@ -10,8 +10,10 @@ use purlin_sdk::{
     PipelineError, Step,
     batch::{AnyBatch, Batch},
     coder::CoderSpec,
-    exec::{Kernel, KernelSpec, Relay, SdfFactory, Slot, StageInstance, WireCodec},
-    graph::Graph,
+    exec::{
+        CombinePart, Kernel, KernelSpec, PortableGroup, Relay, SdfFactory, Slot, StageInstance, WireCodec,
+    },
+    graph::{Node, Op},
 };
 
 use super::{
@@ -147,14 +149,6 @@ impl PlannedSlot {
     }
 }
 
-/// What the collection `id` of the pipeline as it was submitted holds, and what makes it.
-fn named(id: &str, graph: &Graph) -> Option<(Ends, Step)> {
-    let (path, index) = id.rsplit_once('.')?;
-    let node = graph.nodes.iter().find(|node| node.step.path() == path)?;
-    let output = node.outputs.get(index.parse::<usize>().ok()?)?;
-    Some((Ends::Codec(graph.collections[output.0].codec.clone()), node.step.clone()))
-}
-
 /// A descriptor while it is read.
 struct Reader<'a> {
     descriptor: &'a ProcessBundleDescriptor,
@@ -179,10 +173,35 @@ impl Plan {
             transforms.insert(id.as_str(), Transform::read(id, transform, graph)?);
         }
         let mut reader = Reader { descriptor, graph, transforms, ends: HashMap::new() };
-        reader.type_collections(&graph.graph);
+        reader.type_collections();
         let order = reader.order()?;
         reader.plan(&order)
     }
+}
+
+/// What a collection holds that has the name under which it was submitted.
+fn by_name(collection: &str, graph: &WorkerGraph) -> Option<(Ends, Step)> {
+    let graph = &graph.graph;
+    let output = |node: &Node, index: usize| {
+        let codec = graph.collections[node.outputs.get(index)?.0].codec.clone();
+        Some((Ends::Codec(codec), node.step.clone()))
+    };
+    graph.nodes.iter().find_map(|node| {
+        let rest = collection.strip_prefix(node.step.path())?;
+        if let Some(index) = rest.strip_prefix('.') {
+            return output(node, index.parse().ok()?);
+        }
+        let Op::Group(factory) = &node.op else { return None };
+        // What was not asked for cannot be said, and a grouping that cannot be is not submitted.
+        let Ok(PortableGroup::Combine(combine)) = factory.portable() else { return None };
+        let part = match rest.strip_suffix(".0")? {
+            "#precombine" | "#default" | "#flatten" => combine.part(CombinePart::Precombine).output,
+            "#group" if combine.has_default() => combine.part(CombinePart::CombineAccumulators).input,
+            "#group" => combine.part(CombinePart::CombineGrouped).input,
+            _ => return None,
+        };
+        Some((Ends::Codec(part.codec), node.step.clone()))
+    })
 }
 
 impl<'a> Reader<'a> {
@@ -207,7 +226,7 @@ impl<'a> Reader<'a> {
 
     /// Finds out what collections hold: our transforms know, a flatten holds what its inputs do, and where there is
     /// neither, an engine that kept the name that we gave it says it.
-    fn type_collections(&mut self, graph: &Graph) {
+    fn type_collections(&mut self) {
         let mut ends = HashMap::new();
         for (id, transform) in &self.transforms {
             let Transform::Ours(ours) = transform else { continue };
@@ -222,9 +241,11 @@ impl<'a> Reader<'a> {
             }
         }
         for collection in self.descriptor.pcollections.keys() {
-            if let Some(named) = named(collection, graph).filter(|_| !ends.contains_key(collection.as_str()))
+            // An engine may read a collection only to write it elsewhere.
+            if !ends.contains_key(collection.as_str())
+                && let Some(known) = by_name(collection, self.graph)
             {
-                ends.insert(collection, named);
+                ends.insert(collection, known);
             }
         }
         loop {

@@ -11,7 +11,7 @@ mod cells;
 mod link;
 mod plane;
 #[cfg(test)]
-mod tests;
+pub(in crate::worker) mod tests;
 
 pub(super) use bundle::BundleState;
 pub(super) use cells::Cells;

@@ -4,6 +4,7 @@ mod bundles;
 mod describe;
 mod engine;
 mod faults;
+mod keyed;
 mod reports;
 mod restrictions;
 

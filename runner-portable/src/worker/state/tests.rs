@@ -28,24 +28,39 @@ use crate::{
 /// Bags in memory, given out three bytes at a time. Answers wait until `together` requests are there, and come in the
 /// order that is the opposite of that in which they were asked for.
 #[derive(Clone, Default)]
-struct Fake {
-    bags: Arc<Mutex<HashMap<StateKey, Vec<u8>>>>,
-    asked: Arc<Mutex<Vec<StateRequest>>>,
-    workers: Arc<Mutex<Vec<String>>>,
-    together: usize,
+pub(in crate::worker) struct Fake {
+    pub(in crate::worker) bags: Arc<Mutex<HashMap<StateKey, Vec<u8>>>>,
+    pub(in crate::worker) asked: Arc<Mutex<Vec<StateRequest>>>,
+    pub(in crate::worker) workers: Arc<Mutex<Vec<String>>>,
+    pub(in crate::worker) together: usize,
 }
 
 impl Fake {
+    /// Serves, and gives the address.
+    pub(in crate::worker) async fn serve(&self) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = listener.local_addr().unwrap().to_string();
+        let server = Server::builder().add_service(BeamFnStateServer::new(self.clone()));
+        tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+        url
+    }
+
+    /// What was asked for and changed, without what was given.
+    pub(in crate::worker) fn asked(&self) -> Vec<StateRequest> {
+        self.asked.lock().unwrap().clone()
+    }
+
     fn answer(&self, request: StateRequest) -> Option<StateResponse> {
         self.asked.lock().unwrap().push(request.clone());
         let StateRequest { id, state_key, request, .. } = request;
         let key = state_key.unwrap();
-        let Some(Type::BagUserState(BagUserState { user_state_id, .. })) = &key.r#type else { return None };
         let mut error = String::new();
-        match user_state_id.as_str() {
-            "refused" => error = "no such state".to_owned(),
-            "gone" => return None,
-            _ => {}
+        if let Some(Type::BagUserState(BagUserState { user_state_id, .. })) = &key.r#type {
+            match user_state_id.as_str() {
+                "refused" => error = "no such state".to_owned(),
+                "gone" => return None,
+                _ => {}
+            }
         }
         let mut bags = self.bags.lock().unwrap();
         let response = match request.unwrap() {
@@ -109,10 +124,7 @@ impl Place {
     fn new(together: usize) -> Place {
         let runtime = Runtime::new().unwrap();
         let fake = Fake { together, ..Fake::default() };
-        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
-        let url = listener.local_addr().unwrap().to_string();
-        let server = Server::builder().add_service(BeamFnStateServer::new(fake.clone()));
-        runtime.spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+        let url = runtime.block_on(fake.serve());
         Place { runtime, fake, plane: Arc::new(StatePlane::new(WorkerId::new("w7").unwrap())), url }
     }
 

@@ -16,7 +16,7 @@ use crate::{
         fn_execution::{ProcessBundleDescriptor, RemoteGrpcPort},
         pipeline::{
             ApiServiceDescriptor, Coder as ProtoCoder, CombinePayload, FunctionSpec, PCollection, PTransform,
-            ParDoPayload, WindowingStrategy,
+            ParDoPayload, SideInput, TimerFamilySpec, WindowingStrategy,
         },
     },
     urns::{self, transform},
@@ -38,6 +38,11 @@ pub(super) fn kv(key: CoderSpec, value: CoderSpec) -> CoderSpec {
 
 fn named(names: &[(&str, &str)]) -> HashMap<String, String> {
     names.iter().map(|(name, id)| ((*name).to_owned(), (*id).to_owned())).collect()
+}
+
+fn function(path: &str) -> FunctionSpec {
+    let payload = FnPayload { path: path.to_owned(), fingerprint: FINGERPRINT.to_owned() };
+    FunctionSpec { urn: urns::DOFN.to_owned(), payload: payload.to_bytes().unwrap() }
 }
 
 impl Description {
@@ -148,6 +153,54 @@ impl Description {
             ParDoPayload { do_fn: Some(function), ..ParDoPayload::default() }.encode_to_vec()
         };
         self.transform(id, (urn, payload), &[("in", input)], outputs)
+    }
+
+    /// Where the engine has state.
+    pub(super) fn state(mut self, url: &str) -> Description {
+        let url = url.to_owned();
+        self.descriptor.state_api_service_descriptor =
+            Some(ApiServiceDescriptor { url, authentication: None });
+        self
+    }
+
+    /// The keyed DoFn at `path`, with timers of these families by this coder.
+    pub(super) fn keyed(
+        mut self,
+        path: &str,
+        input: &str,
+        outputs: &[(&str, &str)],
+        families: &[&str],
+        timer: &CoderSpec,
+    ) -> Description {
+        let url = self.url.clone();
+        self.descriptor.timer_api_service_descriptor =
+            Some(ApiServiceDescriptor { url, authentication: None });
+        let timer_family_coder_id = self.coder(timer);
+        let family = |name: &&str| {
+            let spec =
+                TimerFamilySpec { timer_family_coder_id: timer_family_coder_id.clone(), time_domain: 1 };
+            ((*name).to_owned(), spec)
+        };
+        let timer_family_specs = families.iter().map(family).collect();
+        let payload =
+            ParDoPayload { do_fn: Some(function(path)), timer_family_specs, ..ParDoPayload::default() };
+        let payload = (transform::PARDO, payload.encode_to_vec());
+        self.transform(&format!("renamed {path}"), payload, &[("in", input)], outputs)
+    }
+
+    /// The ParDo at `path`, which reads the collection `side` as the view at `view`.
+    pub(super) fn par_do_with_side(
+        self,
+        path: &str,
+        input: &str,
+        outputs: &[(&str, &str)],
+        (view, side): (&str, &str),
+    ) -> Description {
+        let name = format!("side:{view}");
+        let side_inputs = HashMap::from([(name.clone(), SideInput::default())]);
+        let payload = ParDoPayload { do_fn: Some(function(path)), side_inputs, ..ParDoPayload::default() };
+        let payload = (transform::PARDO, payload.encode_to_vec());
+        self.transform(&format!("renamed {path}"), payload, &[("in", input), (&name, side)], outputs)
     }
 
     pub(super) fn unknown(self, id: &str, urn: &str) -> Description {

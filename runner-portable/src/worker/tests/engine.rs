@@ -319,6 +319,20 @@ impl Engine {
         stream.send(Ok(elements)).unwrap();
     }
 
+    /// Fires timers; the first waits for the worker's stream.
+    pub(super) async fn fire(&self, id: &str, transform: &str, family: &str, timers: &[u8], is_last: bool) {
+        let timers = elements::Timers {
+            instruction_id: id.to_owned(),
+            transform_id: transform.to_owned(),
+            timer_family_id: family.to_owned(),
+            timers: timers.to_vec(),
+            is_last,
+        };
+        let elements = Elements { data: Vec::new(), timers: vec![timers] };
+        let stream = self.service.until("a stream of data", |s| s.data.clone()).await;
+        stream.send(Ok(elements)).unwrap();
+    }
+
     /// Waits for all that a bundle sends out at `transform`.
     pub(super) async fn output(&self, id: &str, transform: &str) -> Vec<u8> {
         let place = (id.to_owned(), transform.to_owned());

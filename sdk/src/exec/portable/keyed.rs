@@ -91,8 +91,6 @@ pub trait PortableKeyed: Send + Sync {
     /// # Errors
     /// When their type has no coder.
     fn key(&self) -> std::result::Result<CoderSpec, CoderError>;
-    /// Whether elements must come in the order of their timestamps, and timers between them.
-    fn is_time_sorted(&self) -> bool;
     /// Whether a bundle that is tried again must have the same elements.
     fn requires_stable_input(&self) -> bool;
     /// An empty batch of its input.
@@ -111,7 +109,6 @@ pub(in crate::exec) struct KeyedOf<D: KeyedDoFn> {
     pub(in crate::exec) coder: CoderSlot<D::Output>,
     pub(in crate::exec) tags: Vec<TagPortMaker>,
     pub(in crate::exec) lateness: Duration,
-    pub(in crate::exec) time_sorted: bool,
     pub(in crate::exec) stable_input: bool,
 }
 
@@ -169,10 +166,6 @@ impl<D: KeyedDoFn> PortableKeyed for KeyedOf<D> {
 
     fn key(&self) -> std::result::Result<CoderSpec, CoderError> {
         default_coder::<D::Key>().map(|coder| coder.spec())
-    }
-
-    fn is_time_sorted(&self) -> bool {
-        self.time_sorted
     }
 
     fn requires_stable_input(&self) -> bool {

@@ -110,13 +110,19 @@ impl<D: KeyedDoFn> GroupFactory for StatefulOp<D> {
                  Leave `late_data` out, or allow more lateness",
             ));
         }
+        if self.time_sorted {
+            return Err(DoFnError::msg(
+                "its input is to be sorted by time (`time_sorted`), with timers between the elements, and engines do not \
+                 sort for workers: Prism takes the requirement and does nothing about it. Leave `time_sorted` out and let \
+                 elements wait in an `OrderedList` for a timer, or run it with --runner=threaded",
+            ));
+        }
         Ok(PortableGroup::Keyed(Arc::new(KeyedOf {
             dofn: Proto::new(self.dofn.get()),
             views: self.views.clone(),
             coder: self.coder.clone(),
             tags: self.tags.clone(),
             lateness: self.lateness,
-            time_sorted: self.time_sorted,
             stable_input: self.declared.get("stable_input").and_then(Value::as_bool).unwrap_or(false),
         })))
     }

@@ -38,6 +38,23 @@ impl<K, S: KeyedState> Slot<K, S> {
             || pending.any(|family| family.time == TimeDomain::Processing)
     }
 
+    /// The engine fires a timer, and has it no more. Says how far time has come for certain: nothing when it is another
+    /// timer, that is, one that was moved since.
+    ///
+    /// A processing-time timer need not come with its own time: Prism gives it that which it holds.
+    fn fired(&mut self, name: &TimerName, time: TimeDomain, at: Timestamp) -> Option<Timestamp> {
+        let had = *self.engine.get(name)?;
+        if time == TimeDomain::Event && had.fire > at {
+            return None;
+        }
+        self.engine.remove(name);
+        let is = self.entries().into_iter().find(|(of, ..)| of == name).map(|(_, _, entry)| entry);
+        match time {
+            TimeDomain::Event => Some(at),
+            TimeDomain::Processing => (is == Some(had)).then_some(had.fire),
+        }
+    }
+
     /// A timer fires now and is no longer set.
     fn take_timer(&mut self, (number, tag): &TimerName) -> Option<(TimeDomain, TimerEntry)> {
         let cell = self.state.timer(*number)?;
@@ -67,16 +84,15 @@ impl<D: KeyedDoFn> KeyedRoot<D> {
         let mut touched = BTreeSet::new();
         let mut ends = BTreeSet::new();
         for (n, number, tag, firing) in fired {
-            let time = self.families[number].time as usize;
-            come[time] = come[time].max(firing.fire_timestamp);
+            let time = self.families[number].time;
             let slot = &mut self.slots[n];
+            let name = (number, tag);
             if Some(number) == expiry {
                 slot.expiry = false;
                 ends.insert((firing.fire_timestamp, n));
-            } else if slot.engine.get(&(number, tag.clone())).is_some_and(|e| e.fire <= firing.fire_timestamp)
-            {
-                // The engine has it no more. One that was moved since is another.
-                slot.engine.remove(&(number, tag));
+                come[time as usize] = come[time as usize].max(firing.fire_timestamp);
+            } else if let Some(come_to) = slot.fired(&name, time, firing.fire_timestamp) {
+                come[time as usize] = come[time as usize].max(come_to);
             }
             touched.insert(n);
         }
