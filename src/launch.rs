@@ -170,7 +170,7 @@ fn start(
 #[cfg(feature = "portable")]
 fn serve_pool(address: &str, graph: purlin_sdk::graph::Graph) -> Result<(), PipelineError> {
     purlin_runner_portable::serve_pool(address, graph, |at| {
-        report::note(&format!("workers are started at {at}"))
+        report::note(&format!("workers are started at {at}"));
     })
 }
 
