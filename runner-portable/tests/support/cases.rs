@@ -26,6 +26,7 @@ pub(crate) const CASES: &[(&str, Build)] = &[
     ("sessions", sessions),
     ("a source that can be split", splittable),
     ("state and timers", state_and_timers),
+    ("an element of six megabytes", large),
 ];
 
 /// As text, which every type has.
@@ -187,4 +188,17 @@ impl KeyedDoFn for Keep {
 fn state_and_timers(p: &Pipeline) -> PCollection<String> {
     let windowed = timed(p).window_into("Windows", FixedWindows::of(Duration::from_secs(10)));
     shown(windowed.par_do_keyed("Keep", Keep))
+}
+
+/// More than a message may have unless both sides say otherwise.
+fn large(p: &Pipeline) -> PCollection<String> {
+    let texts = p
+        .create("Letters", ["x", "y"].map(str::to_owned))
+        .map("Long", |letter| (1_i64, letter.repeat(6 << 20)));
+    shown(texts.group_by_key("Group").map("Lengths", |(_, texts)| {
+        let mut sizes: Vec<(char, usize)> =
+            texts.into_iter().map(|text| (text.chars().next().unwrap_or(' '), text.len())).collect();
+        sizes.sort();
+        sizes
+    }))
 }
