@@ -249,6 +249,8 @@ struct Engine {
     watermark: Timestamp,
     clock: ManualClock,
     window: CoderSpec,
+    /// The sizes of the pieces in which the last bundle's timers came.
+    pieces: Vec<usize>,
     out: Vec<((String, String), Timestamp, Window)>,
 }
 
@@ -291,6 +293,7 @@ impl Engine {
             watermark: Timestamp::MIN,
             clock: ManualClock::default(),
             window,
+            pieces: Vec::new(),
             out: Vec::new(),
         }
     }
@@ -334,7 +337,9 @@ impl Engine {
             }
         }
         let coder = self.coder();
-        for TimerBytes { family, timers } in self.link.end() {
+        let ended = self.link.end();
+        self.pieces = ended.iter().map(|piece| piece.timers.len()).collect();
+        for TimerBytes { family, timers } in ended {
             let mut rest = &timers[..];
             while !rest.is_empty() {
                 let TimerData { key, tag, windows, firing } =
@@ -574,6 +579,16 @@ fn a_bundle_that_fails_writes_nothing_and_says_why() {
     };
     let e = engine.bundle(vec![batch], Vec::new()).unwrap_err().to_string();
     assert!(e.contains("its state `value` cannot be read"), "{e}");
+}
+
+#[test]
+fn many_timers_go_out_in_pieces() {
+    let mut engine = Engine::of(Untold, false);
+    let elements: Vec<_> = (0..30_000).map(|n| (format!("a key of some length {n}"), (7, 5), 1)).collect();
+    engine.elements(&elements, &Window::Global);
+    assert_eq!(engine.timers.len(), 30_000);
+    let [first, second] = engine.pieces[..] else { panic!("{:?}", engine.pieces) };
+    assert!(first < (1 << 20) + 100 && second < first, "{first} {second}");
 }
 
 /// Nothing kept, nothing set.
