@@ -582,6 +582,30 @@ fn a_bundle_that_fails_writes_nothing_and_says_why() {
 }
 
 #[test]
+fn an_engine_that_removes_state_before_its_timers_fire_is_told() {
+    let mut engine = Engine::of(Untold, true);
+    engine.elements(&[command(7, 3)], &ten(0));
+    engine.memory.bags.lock().unwrap().clear();
+    let (name, firing) = engine.timers.pop_first().unwrap();
+    let fire = |engine: &mut Engine, firing: TimerFiring| {
+        let data = TimerData {
+            key: name.1.clone(),
+            tag: String::new(),
+            windows: vec![name.3.clone()],
+            firing: Some(firing),
+        };
+        let mut timers = Vec::new();
+        engine.coder().encode(&data, Context::Nested, &mut timers).unwrap();
+        engine.bundle(Vec::new(), vec![TimerBytes { family: name.0.clone(), timers }])
+    };
+    let e = fire(&mut engine, firing).unwrap_err().to_string();
+    assert!(e.contains("timer `Some(Alarm)`") && e.contains("removed the state"), "{e}");
+    // One that was cleared, as Prism fires it.
+    let pane = PaneInfo { is_first: false, ..PaneInfo::NO_FIRING };
+    fire(&mut engine, TimerFiring { pane, ..firing }).unwrap();
+}
+
+#[test]
 fn many_timers_go_out_in_pieces() {
     let mut engine = Engine::of(Untold, false);
     let elements: Vec<_> = (0..30_000).map(|n| (format!("a key of some length {n}"), (7, 5), 1)).collect();

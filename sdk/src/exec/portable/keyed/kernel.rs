@@ -35,9 +35,10 @@ pub(super) struct Family<K> {
 /// Timers go out in pieces of about so many bytes, which every engine takes.
 const PIECE: usize = 1 << 20;
 
-/// When a timer fires. One that holds nothing has the last timestamp there is.
-fn firing(fire_timestamp: Timestamp, hold: Option<Timestamp>) -> TimerFiring {
-    TimerFiring { fire_timestamp, hold_timestamp: hold.unwrap_or(Timestamp::MAX), pane: PaneInfo::NO_FIRING }
+/// When a timer fires. One that holds nothing holds the window's expiry, at which it fires at the latest: an engine that
+/// removes state as soon as the output watermark lets it must not do so before.
+fn firing(fire_timestamp: Timestamp, hold: Option<Timestamp>, expiry: Timestamp) -> TimerFiring {
+    TimerFiring { fire_timestamp, hold_timestamp: hold.unwrap_or(expiry), pane: PaneInfo::NO_FIRING }
 }
 
 /// The kernel of a keyed DoFn whose state and timers are an engine's.
@@ -200,12 +201,12 @@ impl<D: KeyedDoFn> KeyedRoot<D> {
             let mut set: Vec<(usize, String, Option<TimerFiring>)> = Vec::new();
             let end = slot.window.expiry(self.lateness);
             for ((number, tag), entry) in slot.timer_changes() {
-                let firing = entry.map(|entry| firing(entry.fire, entry.output));
+                let firing = entry.map(|entry| firing(entry.fire, entry.output, end));
                 set.push((number, tag, firing));
             }
             if let (Some(number), true) = (expiry, slot.waits_for_expiry::<D>(&self.families)) {
                 let hold = D::ON_WINDOW_EXPIRATION.then(|| slot.window.result_timestamp());
-                set.push((number, String::new(), Some(firing(end, hold))));
+                set.push((number, String::new(), Some(firing(end, hold, end))));
                 slot.expiry = true;
             }
             for (number, tag, firing) in set {
