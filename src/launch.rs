@@ -6,6 +6,7 @@ mod kind;
 mod numbers;
 mod options;
 mod panics;
+mod progress;
 mod report;
 mod signals;
 mod size;
@@ -59,6 +60,10 @@ pub use self::{
 /// (`external:HOST:PORT`). A process that the engine starts is told apart by its command line at the first line of this
 /// function, and builds the pipeline by the command line that it was submitted with: so `main` must do nothing before, and
 /// `build` must depend on nothing else. See the guide on engines.
+///
+/// # Progress
+/// When stderr is a terminal, a run that takes longer shows a line there: elements that its sources have read, how many a
+/// second, how far event time has come, and the last epoch of each streaming query.
 ///
 /// # Signals
 /// SIGINT (Ctrl-C) cancels: what is not committed is thrown away. A second one ends the process at once. SIGTERM drains:
@@ -152,10 +157,11 @@ fn start(
         return Ok(None);
     }
     let runner = options.runner_of(Some(args))?;
+    let sources = progress::sources(&graph);
     signals::prepare()?;
     let run = runner.run(graph).inspect_err(|_| signals::not_started())?;
     signals::tell(run.clone());
-    let result: RunResult = stall::wait(&run, options.stall_after());
+    let result: RunResult = stall::wait(&run, options.stall_after(), progress::Line::new(sources));
     signals::forget();
     result.map(|outcome| Some(outcome.state))
 }

@@ -39,6 +39,7 @@ macro_rules! conformance_cases {
                 par_do_of_nothing,
                 par_do_with_tagged_outputs,
                 output_with_timestamps,
+                many_outputs_at_once,
                 timestamp_skew,
                 create,
                 metrics,

@@ -1,6 +1,9 @@
 //! Every case of the table, on every runner of this project, and the table itself.
 
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use purlin_conformance::table::{Case, Failure, GAPS, Gap, Needs, check, table, unknown};
 use purlin_runner_direct::DirectRunner;
@@ -146,11 +149,18 @@ fn every_case_is_listed() {
         "watermarks::b174_nothing_on_time_is_late",
     ];
     let listed: HashSet<String> = table().iter().map(Case::path).collect();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/cases");
+    let list = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).expect("the sources are there");
+        entries.map(|entry| entry.expect("it can be listed").path()).collect()
+    };
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/cases"));
+    let (folders, mut files): (Vec<_>, Vec<_>) = list(folder).into_iter().partition(|path| path.is_dir());
+    // What is in the folder of a topic is of that topic.
+    files.extend(folders.iter().flat_map(|folder| list(folder)));
     let mut found = 0;
-    for entry in std::fs::read_dir(folder).expect("the sources are there") {
-        let path = entry.expect("it can be listed").path();
-        let topic = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default().to_owned();
+    for path in files {
+        let of = path.parent().filter(|parent| *parent != folder).unwrap_or(&path);
+        let topic = of.file_stem().and_then(|s| s.to_str()).unwrap_or_default().to_owned();
         let text = std::fs::read_to_string(&path).expect("it can be read");
         for line in text.lines().filter(|line| line.contains("&dyn Runner")) {
             let Some((name, rest)) = line.strip_prefix("pub fn ").and_then(|l| l.split_once('(')) else {

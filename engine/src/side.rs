@@ -1,11 +1,9 @@
 //! Elements that wait for side inputs.
 
-use std::collections::HashMap;
-
 use purlin_sdk::{
     Duration, Phase, Timestamp,
-    batch::Row,
-    exec::{ReadyView, ViewSnapshot, ViewValue, side_window},
+    batch::{Row, WindowSet},
+    exec::{ByWindow, ReadyView, ViewSnapshot, ViewValue, side_window},
     metrics::DROPPED_DUE_TO_LATENESS,
     window::Window,
 };
@@ -78,7 +76,8 @@ impl Engine {
     ) -> Option<Item> {
         let plan = self.plan.clone();
         let stage = &plan.stages[id.0];
-        let mut seen: HashMap<Window, Verdict> = HashMap::new();
+        let mut seen: ByWindow<Verdict> = ByWindow::default();
+        let mut last: Option<(Window, Verdict)> = None;
         let mut waits_for: Vec<SideWindow> = Vec::new();
         let held = item.held();
         let Item { mut batch, time, hold, idle, begun, attempts, bytes, key_group } = item;
@@ -86,15 +85,19 @@ impl Engine {
         batch.explode();
         let mut verdicts = Vec::with_capacity(batch.len());
         for i in 0..batch.len() {
-            let windows = Row::of(batch.meta(), i).windows();
-            let Some(window) = windows.as_slice().first() else {
+            if let Some((_, verdict)) = last.as_ref().filter(|(window, _)| batch.meta().is_also_in(i, window))
+            {
+                verdicts.push(*verdict);
+                continue;
+            }
+            let WindowSet::One(window) = Row::of(batch.meta(), i).windows() else {
                 verdicts.push(Verdict::Ready);
                 continue;
             };
-            verdicts.push(match seen.get(window) {
+            let verdict = match seen.get(&window) {
                 Some(verdict) => *verdict,
                 None => {
-                    let verdict = match self.ready_in(stage, window, snapshot) {
+                    let verdict = match self.ready_in(stage, &window, snapshot) {
                         Readiness::Ready => Verdict::Ready,
                         Readiness::Gone => Verdict::Gone,
                         Readiness::Waiting(for_this) => {
@@ -105,7 +108,9 @@ impl Engine {
                     seen.insert(window.clone(), verdict);
                     verdict
                 }
-            });
+            };
+            verdicts.push(verdict);
+            last = Some((window, verdict));
         }
         if verdicts.iter().all(|v| *v == Verdict::Ready) {
             return Some(Item { batch, time, hold, idle, begun, attempts, bytes, key_group });
@@ -168,7 +173,7 @@ impl Engine {
             let (_, values): &mut ReadyView = snapshot
                 .views
                 .entry(path.clone())
-                .or_insert_with(|| (strategy.window_fn.clone(), HashMap::new()));
+                .or_insert_with(|| (strategy.window_fn.clone(), ByWindow::default()));
             // A window function that has no window there says so when the side input is read.
             let before = self.enter(*view, Phase::Window);
             let side = side_window(&*strategy.window_fn, window);

@@ -10,6 +10,7 @@ mod pool;
 mod proto;
 mod run;
 mod runner;
+mod trie;
 mod urns;
 mod worker;
 

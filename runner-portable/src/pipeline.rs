@@ -26,7 +26,6 @@ use purlin_sdk::{
 use self::components::Components;
 pub use self::environment::Environment;
 pub(crate) use self::{
-    components::collection_id,
     environment::{Artifact, ENVIRONMENT, WORKER_VARIABLE, environment},
     fingerprint::fingerprint,
 };

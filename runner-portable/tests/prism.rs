@@ -98,9 +98,9 @@ fn parsed(numbers: &PCollection<i64>) {
 #[test]
 fn the_engine_dies_under_way() {
     let Some(mut prism) = Prism::start() else { return };
-    let (begin, began) = std::sync::mpsc::channel();
+    let (begin, began) = std::sync::mpsc::channel::<i64>();
     let p = Pipeline::new();
-    p.apply("Ticks", GenerateSequence::from(0)).map("Tell", move |_| drop(begin.send(())));
+    p.apply("Ticks", GenerateSequence::from(0)).map("Tell", move |n: i64| begin.send(n).is_ok());
     let handle = p.run_on(&PortableRunner::to(prism.endpoint())).unwrap();
     began.recv().unwrap();
     prism.kill();
@@ -113,9 +113,9 @@ fn the_engine_dies_under_way() {
 #[test]
 fn a_job_without_an_end_is_cancelled() {
     let Some(prism) = Prism::start() else { return };
-    let (begin, began) = std::sync::mpsc::channel();
+    let (begin, began) = std::sync::mpsc::channel::<i64>();
     let p = Pipeline::new();
-    p.apply("Ticks", GenerateSequence::from(0)).map("Tell", move |_| drop(begin.send(())));
+    p.apply("Ticks", GenerateSequence::from(0)).map("Tell", move |n: i64| begin.send(n).is_ok());
     let handle = p.run_on(&PortableRunner::to(prism.endpoint())).unwrap();
     began.recv().unwrap();
     handle.cancel();

@@ -184,3 +184,39 @@ fn windows_fire_while_the_source_goes_on() {
     assert_eq!(all, [15, 20, 20, 20, 20]);
     assert!(TRIES.load(Ordering::SeqCst) < 2000, "the first window came only when the source was done");
 }
+
+#[test]
+fn metrics_come_back_under_our_names() {
+    let Some(prism) = Prism::start() else { return };
+    let p = Pipeline::new();
+    p.create("Values", [5_i64, 8, 13])
+        .map_cx("Step", |x, cx| {
+            cx.counter("count").inc(1);
+            cx.distribution("input").record(x);
+            cx.gauge("gauge").set(12);
+            cx.string_set("names").add("n");
+            cx.bounded_trie("files").add(["a", "b"]);
+            Ok((x % 2, x))
+        })
+        .flat_map("Twice", |x| [x, x])
+        .map_cx("Again", |x, cx| {
+            cx.counter("count").inc(1);
+            Ok(x)
+        })
+        .apply("Sum", purlin_transforms::Sum::per_key());
+    let outcome = p.run_on(&PortableRunner::to(prism.endpoint())).unwrap().wait().unwrap();
+    for metrics in [&outcome.metrics.committed, &outcome.metrics.attempted] {
+        assert_eq!(metrics.counter("Step", "count"), 3, "{metrics:?}");
+        assert_eq!(metrics.counter("Again", "count"), 6);
+        let input = metrics.distribution("Step", "input").unwrap();
+        assert_eq!((input.sum, input.count, input.min, input.max), (26, 3, 5, 13));
+        assert_eq!(metrics.gauge("Step", "gauge").unwrap().value, 12);
+        assert!(metrics.string_set("Step", "names").unwrap().contains("n"));
+        assert_eq!(metrics.elements_in("Step"), 3);
+        assert_eq!(
+            (metrics.elements_in("Sum/Combine"), metrics.elements_out("Sum/Combine")),
+            (6, 2),
+            "{metrics:?}"
+        );
+    }
+}

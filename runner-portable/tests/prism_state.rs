@@ -384,7 +384,7 @@ fn side_inputs_of_a_window_and_of_nothing() {
         let tens = FixedWindows::of(Duration::from_secs(10));
         let rate = p.create("Rate", [7_i64]).view_as_singleton("AsRate");
         let none = p.create("None", [1_i64]).filter("Nothing", |_| false).view_as_singleton_or("AsNone", -1);
-        let sums = amounts(p).map("Value", |(_, x)| x).window_into("SideTens", tens.clone());
+        let sums = amounts(p).map("Value", |(_, x)| x).window_into("SideTens", tens);
         let all = sums.apply("Sum", Combine::globally(Sum).without_defaults()).view_as_singleton("AsAll");
         let look = ParDo::of(Look { rate: rate.clone(), none: none.clone(), all: all.clone() });
         let look = look.side(&rate).side(&none).side(&all);

@@ -22,6 +22,7 @@ mod holds;
 mod input;
 mod instance;
 mod kernel;
+mod narrow;
 mod outputs;
 mod par_do;
 mod partition;
@@ -52,7 +53,7 @@ pub use portable::{
 pub use save::BatchCodec;
 pub use sdf::{SdfElement, SdfFactory, SdfPart};
 pub use terminal::{Boundary, Relay};
-pub use view::{ReadyView, ViewFactory, ViewSnapshot, ViewSource, ViewValue, side_window};
+pub use view::{ByWindow, ReadyView, ViewFactory, ViewSnapshot, ViewSource, ViewValue, side_window};
 pub use wire::WireCodec;
 
 pub(crate) use assign::AssignOp;
@@ -63,6 +64,7 @@ pub(crate) use fused::{FusedFactory, FusedStep, failing_step};
 pub(crate) use group::{
     CombineFold, FanoutOp, Fold, GroupOp, KeyedCollector, ListFold, Partial, PartialFold,
 };
+pub(crate) use narrow::Sieve;
 pub(crate) use outputs::SplitOutputs;
 pub(crate) use par_do::ParDoFactory;
 pub(crate) use partition::PartitionFactory;

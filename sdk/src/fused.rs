@@ -2,13 +2,25 @@
 
 use std::{marker::PhantomData, panic::Location};
 
-use crate::{Element, Step, exec::FusedStep};
+use crate::{
+    Element, Step,
+    exec::{FusedStep, Sieve},
+};
 
 /// A typed run of closures from `I` to `O`. Implemented by what [`Fused`]'s methods make.
 pub trait FusedChain<I, O>: Clone + Send + 'static {
+    /// Whether at most one element comes of each.
+    #[doc(hidden)]
+    const AT_MOST_ONE: bool;
+
     /// Runs one element through, and hands what comes of it to `sink`.
     #[doc(hidden)]
     fn run(&self, input: I, sink: &mut impl FnMut(O));
+
+    /// Runs a few elements through, 64 at most, step by step rather than element by element where that is faster. Hands
+    /// what comes of them to `sink`, with the number that the element has among them.
+    #[doc(hidden)]
+    fn run_chunk(&self, input: impl Iterator<Item = I>, sink: &mut impl FnMut(usize, O));
 }
 
 /// The run so far, inside [`PCollection::fused`](crate::PCollection::fused).
@@ -86,9 +98,16 @@ impl<I: Element, O: Element, C: FusedChain<I, O>> Fused<I, O, C> {
 pub struct Start;
 
 impl<T: Element> FusedChain<T, T> for Start {
+    const AT_MOST_ONE: bool = true;
+
     #[inline(always)]
     fn run(&self, input: T, sink: &mut impl FnMut(T)) {
         sink(input);
+    }
+
+    #[inline(always)]
+    fn run_chunk(&self, input: impl Iterator<Item = T>, sink: &mut impl FnMut(usize, T)) {
+        input.enumerate().for_each(|(i, x)| sink(i, x));
     }
 }
 
@@ -118,9 +137,16 @@ where
     C: FusedChain<I, M>,
     F: Fn(M) -> O + Clone + Send + 'static,
 {
+    const AT_MOST_ONE: bool = C::AT_MOST_ONE;
+
     #[inline(always)]
     fn run(&self, input: I, sink: &mut impl FnMut(O)) {
         self.before.run(input, &mut |m| sink(self.step.call(|| (self.f)(m))));
+    }
+
+    #[inline(always)]
+    fn run_chunk(&self, input: impl Iterator<Item = I>, sink: &mut impl FnMut(usize, O)) {
+        self.before.run_chunk(input, &mut |i, m| sink(i, self.step.call(|| (self.f)(m))));
     }
 }
 
@@ -137,11 +163,31 @@ where
     C: FusedChain<I, O>,
     F: Fn(&O) -> bool + Clone + Send + 'static,
 {
+    const AT_MOST_ONE: bool = C::AT_MOST_ONE;
+
     #[inline(always)]
     fn run(&self, input: I, sink: &mut impl FnMut(O)) {
         self.before.run(input, &mut |m| {
             if self.step.call(|| (self.f)(&m)) {
                 sink(m);
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn run_chunk(&self, input: impl Iterator<Item = I>, sink: &mut impl FnMut(usize, O)) {
+        let stays = |m: &O| self.step.call(|| (self.f)(m));
+        if Sieve::<O>::PAYS {
+            let mut sieve = Sieve::new();
+            self.before.run_chunk(input, &mut |i, m| {
+                let stay = stays(&m);
+                sieve.add(i, m, stay);
+            });
+            return sieve.drain(sink);
+        }
+        self.before.run_chunk(input, &mut |i, m| {
+            if stays(&m) {
+                sink(i, m);
             }
         });
     }
@@ -174,12 +220,24 @@ where
     R: IntoIterator<Item = O>,
     F: Fn(M) -> R + Clone + Send + 'static,
 {
+    const AT_MOST_ONE: bool = false;
+
     #[inline(always)]
     fn run(&self, input: I, sink: &mut impl FnMut(O)) {
         self.before.run(input, &mut |m| {
             let mut all = self.step.call(|| (self.f)(m).into_iter());
             while let Some(o) = self.step.call(|| all.next()) {
                 sink(o);
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn run_chunk(&self, input: impl Iterator<Item = I>, sink: &mut impl FnMut(usize, O)) {
+        self.before.run_chunk(input, &mut |i, m| {
+            let mut all = self.step.call(|| (self.f)(m).into_iter());
+            while let Some(o) = self.step.call(|| all.next()) {
+                sink(i, o);
             }
         });
     }

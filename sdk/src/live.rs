@@ -145,6 +145,14 @@ impl LiveScript {
         }
     }
 
+    /// How far `of` is, see [`RunHandle::status`].
+    pub fn set_status(&self, of: &str, status: String) {
+        let run = self.lock().run.upgrade();
+        if let Some(run) = run {
+            run.set_status(of, status);
+        }
+    }
+
     /// Waits until everything that was told is worked off. `false` when the run is over instead.
     pub fn settle(&self) -> bool {
         let mut state = self.lock();

@@ -38,6 +38,7 @@ mod offset_range_tracker;
 mod par_do;
 mod progress;
 mod tracker;
+mod unsplittable;
 
 pub use boundedness::Boundedness;
 pub use claims::Claims;
@@ -56,3 +57,4 @@ pub use offset_range_tracker::OffsetRangeTracker;
 pub use par_do::ParDoSplittable;
 pub use progress::Progress;
 pub use tracker::RestrictionTracker;
+pub use unsplittable::Unsplittable;

@@ -31,6 +31,7 @@ pub use kind::Window;
 pub(crate) use merged::check_merges;
 pub use pane::{PaneInfo, PaneTiming};
 pub use sessions::Sessions;
+pub(crate) use sliding::Slice;
 pub use sliding::SlidingWindows;
 pub use standard::StandardWindows;
 pub use strategy::WindowingStrategy;

@@ -6,7 +6,10 @@ use std::{
     process::ExitCode,
 };
 
-use purlin_sdk::{ErrorKind, PipelineError, RunState, graph::Graph};
+use purlin_sdk::{
+    ErrorKind, PipelineError, RunState,
+    graph::{Graph, GraphSpec, WatermarkSpec},
+};
 
 use super::panics;
 
@@ -54,10 +57,19 @@ pub(super) fn note(what: &str) {
     let _ = writeln!(io::stderr().lock(), "{what}");
 }
 
+/// The graph, and where its watermarks come from.
+#[derive(serde::Serialize)]
+struct Explained {
+    #[serde(flatten)]
+    graph: GraphSpec,
+    watermarks: Vec<WatermarkSpec>,
+}
+
 /// Shows the graph.
 pub(super) fn explain(graph: &Graph) -> Result<(), PipelineError> {
     let cannot = |e: &dyn fmt::Display| PipelineError::runner(format!("the graph cannot be shown: {e}"));
-    let json = serde_json::to_string_pretty(&graph.spec()).map_err(|e| cannot(&e))?;
+    let explained = Explained { graph: graph.spec(), watermarks: graph.watermarks() };
+    let json = serde_json::to_string_pretty(&explained).map_err(|e| cannot(&e))?;
     match writeln!(io::stdout().lock(), "{json}") {
         // Whoever reads it has seen enough.
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),

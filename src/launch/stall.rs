@@ -1,26 +1,46 @@
 //! Says by itself why there is no output.
 
+use std::time::Instant;
+
 use purlin_sdk::{
     Clock, Duration, Holder, RunHandle, RunResult, StageReport, StallReport, SystemClock, Timestamp,
 };
 
-use super::report;
+use super::{
+    progress::{self, Line},
+    report,
+};
 
-/// Waits for the run's end. When no watermark has moved for `patience`, it says what holds them: once, until one moves
-/// again.
-pub(super) fn wait(run: &RunHandle, patience: Duration) -> RunResult {
-    if patience <= Duration::ZERO {
-        return run.wait();
-    }
+/// Waits for the run's end, and shows meanwhile how far it is. When no watermark has moved for `patience`, it says what
+/// holds them: once, until one moves again.
+pub(super) fn wait(run: &RunHandle, patience: Duration, line: Option<Line>) -> RunResult {
+    let patience = (patience > Duration::ZERO).then_some(patience);
+    let every = match (&line, patience) {
+        (Some(_), _) => progress::EVERY,
+        (None, Some(patience)) => patience.to_std(),
+        (None, None) => return run.wait(),
+    };
     let mut told = None;
+    let mut looked = Instant::now();
     loop {
-        if let Some(result) = run.wait_timeout(patience.to_std()) {
+        if let Some(result) = run.wait_timeout(every) {
             return result;
         }
+        if let Some(line) = &line {
+            line.show(run);
+        }
+        let Some(patience) = patience.filter(|patience| looked.elapsed() >= patience.to_std()) else {
+            continue;
+        };
+        looked = Instant::now();
         let stall = run.stall_report();
         let last = last_move(&stall);
         if last.is_some() && last != told && is_stalled(&stall, patience) {
-            report::note(&stall.to_string());
+            let note = || report::note(&stall.to_string());
+            match &line {
+                Some(line) => line.aside(note),
+                None => note(),
+            }
             told = last;
         }
     }

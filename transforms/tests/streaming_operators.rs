@@ -9,7 +9,8 @@ use purlin_transforms::{
     CountFn, SumFn,
     streaming::{
         AndLateRows, DropDuplicates, JoinSide, Limit, MemoryStream, OutputMode, QueryProgress, QueryTrigger,
-        ReadStream, SortBy, StaticJoin, StreamAggregate, StreamJoin, TimeWindows, WithWatermark, WriteStream,
+        ReadStream, SortBy, StaticJoin, StreamAggregate, StreamJoin, TimeWindow, TimeWindows, WithWatermark,
+        WriteStream,
     },
 };
 
@@ -351,5 +352,62 @@ fn in_real_time_a_row_comes_out_for_each_row() {
         // The epoch is not over.
         assert_eq!(rows, [1, 2, 3]);
         query.stop();
+    }
+}
+
+#[test]
+fn in_real_time_an_epoch_lasts_as_long_as_it_says() {
+    for runner in runners() {
+        let (p, events, clock) = (Pipeline::new(), MemoryStream::new(), ManualClock::at(at(0)));
+        let shown: Arc<Mutex<Vec<(i64, u64)>>> = Arc::default();
+        let told = shown.clone();
+        let ten = TimeWindows::tumbling(Duration::from_minutes(10));
+        let query = by_key(&watermarked(&p, &events, "1 minute"))
+            .apply("Count", StreamAggregate::windowed(ten, CountFn::<i64>::new()))
+            .map("Row", |((_, window), n): ((String, TimeWindow), u64)| {
+                (window.start.as_millis() / 60_000, n)
+            })
+            .write_stream()
+            .output_mode(OutputMode::Update)
+            .trigger(QueryTrigger::real_time("5 seconds").unwrap())
+            .clock(clock.handle())
+            .for_each(move |row| {
+                told.lock().unwrap().push(row);
+                Ok(())
+            })
+            .start(&*runner)
+            .unwrap();
+        let taken = || std::mem::take(&mut *shown.lock().unwrap());
+        let send = |minute| {
+            events.add([event(minute, "a", 1)]);
+            query.process_all_available().unwrap();
+        };
+        // What comes within five seconds is one epoch, and is shown at once. The watermark moves when it ends: nothing is
+        // late in it.
+        send(1);
+        send(25);
+        clock.advance(Duration::from_secs(4));
+        send(2);
+        assert!(query.last_progress().is_none(), "no epoch is over");
+        assert_eq!(taken(), [(0, 1), (20, 1), (0, 2)]);
+        clock.advance(Duration::from_secs(1));
+        query.process_all_available().unwrap();
+        // The first window is over with this epoch; so as elsewhere, its rows are late from the next one on.
+        send(3);
+        send(26);
+        clock.advance(Duration::from_secs(5));
+        query.process_all_available().unwrap();
+        send(4);
+        clock.advance(Duration::from_secs(5));
+        query.process_all_available().unwrap();
+        query.stop();
+        let progress = query.recent_progress();
+        let epochs: Vec<_> = progress
+            .iter()
+            .map(|p| (p.batch_id, p.num_input_rows, p.state_operators[0].num_rows_dropped_by_watermark))
+            .take(3)
+            .collect();
+        assert_eq!(epochs, [(0, 3, 0), (1, 2, 0), (2, 1, 1)]);
+        assert_eq!(taken(), [(0, 3), (20, 2)]);
     }
 }

@@ -91,11 +91,12 @@ impl SplittableDoFn for Events {
         let mut block = claims.restriction().start;
         while claims.try_claim(block) {
             let first = block as u64 * BATCH;
-            for i in first..(first + BATCH).min(len) {
-                let event = self.generator.event(i * self.partitions + p);
-                match self.times {
-                    Times::Constant => out.emit(event),
-                    Times::Own => out.emit_at(event, Timestamp::saturating_from_millis(event.ts)),
+            let events =
+                (first..(first + BATCH).min(len)).map(|i| self.generator.event(i * self.partitions + p));
+            match self.times {
+                Times::Constant => out.emit_all(events),
+                Times::Own => {
+                    out.emit_all_at(events.map(|e| (e, Timestamp::saturating_from_millis(e.ts))));
                 }
             }
             if self.times == Times::Own {

@@ -105,6 +105,71 @@ pub fn output_with_timestamps(r: &dyn Runner) {
     assert_eq!(tagged.take_sorted(), [(3, at(6)), (42, at(84))]);
 }
 
+/// Makes many of each, some at a time: more than a batch has room for, and each way of doing it after each other.
+fn make_many(x: i64, cx: &ProcessContext<'_>, out: &mut Emitter<'_, i64>) -> Result {
+    let later = |i: i64| (i, cx.timestamp() + ms(i % 7));
+    out.emit_all((0..1_500).map(|i| x + i));
+    out.emit_all_at((1_500..4_000).map(|i| later(x + i)));
+    out.emit(x + 4_000);
+    out.emit_all((4_001..4_010).filter(|i| i % 2 == 0).map(|i| x + i));
+    out.emit_all_at((4_010..6_000).filter(|i| i % 2 == 0).map(|i| later(x + i)));
+    out.emit_all(Vec::new());
+    out.emit_all_at(Vec::new());
+    Ok(())
+}
+
+/// Many outputs at once, with the input's timestamp and with their own, from inputs at one time, at times of their own
+/// and in windows.
+pub fn many_outputs_at_once(r: &dyn Runner) {
+    let expected = |x: i64, start: i64| {
+        let own = |i: &i64| (1_500..4_000).contains(i) || *i >= 4_010;
+        let made = (0..6_000).filter(|i| *i <= 4_000 || i % 2 == 0);
+        made.map(move |i| (x + i, at_ms(start + if own(&i) { (x + i) % 7 } else { 0 })))
+    };
+    let inputs = [(10_000_i64, at_ms(3)), (20_000, at_ms(5_042))];
+    let mut all: Vec<_> = inputs.iter().flat_map(|(x, t)| expected(*x, t.as_millis())).collect();
+    all.sort();
+    let time = |x: i64, cx: &ProcessContext<'_>| Ok((x, cx.timestamp()));
+    let (even, small) = (|(x, _): &(i64, Timestamp)| x % 2 == 0, |x: &i64| x % 3 == 0);
+    let made = collect(r, |p| {
+        let values = p.create_timestamped("Values", inputs);
+        values.par_do_with("Make", ParDo::from_fn(make_many)).main().map_cx("Time", time)
+    });
+    assert_eq!(made, all);
+    // Filters of each kind see to it that timestamps stay with their elements, whatever is known of the windows.
+    let kept: Vec<_> = all.iter().copied().filter(|made| even(made) && small(&made.0)).collect();
+    for windowed in [false, true] {
+        let made = collect(r, |p| {
+            let values = p.create_timestamped("Values", inputs);
+            let values =
+                if windowed { values.window_into("Windows", FixedWindows::of(secs(1))) } else { values };
+            values
+                .par_do_with("Make", ParDo::from_fn(make_many))
+                .main()
+                .filter("Small", small)
+                .fused("Chain", |s| {
+                    s.map("Same", |x: i64| x).filter("Even", |x| x % 2 == 0).map("Again", |x| x)
+                })
+                .map_cx("Time", time)
+        });
+        assert_eq!(made, kept);
+    }
+    // One that comes too early fails, wherever among them it is.
+    for early in [0, 1, 700, 1_024, 1_999] {
+        let error = run_to_failure(r, |p| {
+            let make = move |_: i64, cx: &ProcessContext<'_>, out: &mut Emitter<'_, i64>| -> Result {
+                let time = cx.timestamp();
+                out.emit_all_at(
+                    (0..2_000).map(|i| (i, if i == early { time - ms(1) } else { time + ms(i) })),
+                );
+                Ok(())
+            };
+            p.create_timestamped("Values", inputs).par_do_with("Make", ParDo::from_fn(make));
+        });
+        assert_says(&error.to_string(), &["`Make`", "cannot output with timestamp", "allowed skew"]);
+    }
+}
+
 /// Moves timestamps by `shift`, with `skew` allowed.
 #[derive(Clone)]
 struct Shift {

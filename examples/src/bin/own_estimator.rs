@@ -24,8 +24,7 @@ use purlin::{
     prelude::*,
     sdf::{
         Boundedness, Claims, Continuation, Manual, ManualWatermark, Monotonic, Observing, OffsetRange,
-        OffsetRangeTracker, Progress, RestrictionTracker, SdfContext, SplittableDoFn, TimestampObserving,
-        WatermarkEstimator,
+        OffsetRangeTracker, SdfContext, SplittableDoFn, TimestampObserving, Unsplittable, WatermarkEstimator,
     },
 };
 
@@ -130,41 +129,10 @@ impl<E> Clone for Tail<E> {
     }
 }
 
-/// Hands out offsets, and lets the rest be saved, but not cut in two: the watermark of a second half would stand still
-/// until the file has grown that far, and hold up all windows.
-struct InOrder(OffsetRangeTracker);
-
-impl RestrictionTracker for InOrder {
-    type Restriction = OffsetRange;
-    type Position = i64;
-
-    fn try_claim(&mut self, offset: i64) -> bool {
-        self.0.try_claim(offset)
-    }
-    fn try_split(&mut self, fraction: f64) -> Option<OffsetRange> {
-        if fraction > 0.0 { None } else { self.0.try_split(0.0) }
-    }
-    fn restriction(&self) -> OffsetRange {
-        self.0.restriction()
-    }
-    fn progress(&self) -> Progress {
-        self.0.progress()
-    }
-    fn is_done(&self) -> bool {
-        self.0.is_done()
-    }
-    fn violation(&self) -> Option<String> {
-        self.0.violation()
-    }
-    fn boundedness(&self) -> Boundedness {
-        if self.restriction().is_endless() { Boundedness::Unbounded } else { Boundedness::Bounded }
-    }
-}
-
 impl<E: Follow> SplittableDoFn for Tail<E> {
     type Input = String;
     type Output = String;
-    type Tracker = InOrder;
+    type Tracker = Unsplittable<OffsetRangeTracker>;
     type Estimator = E;
 
     fn boundedness(&self) -> Boundedness {
@@ -188,7 +156,7 @@ impl<E: Follow> SplittableDoFn for Tail<E> {
     }
 
     fn new_tracker(&self, _: &String, r: OffsetRange, _: &SdfContext<'_>) -> Result<Self::Tracker> {
-        Ok(InOrder(OffsetRangeTracker::new(r)))
+        Ok(Unsplittable::new(OffsetRangeTracker::new(r)))
     }
 
     fn initial_watermark_state(&self, _: &String, _: &OffsetRange, _: &SdfContext<'_>) -> Result<E::State> {

@@ -90,3 +90,46 @@ fn test_stream() {
     let counts: Vec<&str> = lines.iter().filter_map(|line| line.split(") ").nth(1)).collect();
     assert_eq!(counts, ["about: 1", "home: 2", "home: 1"]);
 }
+
+#[test]
+fn late_rows() {
+    let minute = |n, of: &str| format!("[1970-01-01T00:0{n}:00Z, 1970-01-01T00:0{}:00Z) {of}", n + 1);
+    let counts = [minute(0, "home: 2"), minute(1, "home: 1"), minute(1, "shop: 1"), minute(2, "shop: 1")];
+    let late = [
+        "late: home at 1970-01-01T00:00:40Z, 15s behind the watermark".to_owned(),
+        "late: home at 1970-01-01T00:01:01Z, 54s behind the watermark".to_owned(),
+    ];
+    assert_eq!(run_on_both(env!("CARGO_BIN_EXE_late_rows"), &[]), [&counts[..], &late].concat());
+    // With a minute and more of patience nothing is late.
+    let patient = run_on_both(env!("CARGO_BIN_EXE_late_rows"), &["--delay=70s"]);
+    assert_eq!(patient.iter().filter(|line| line.starts_with("late")).count(), 0, "{patient:?}");
+}
+
+#[test]
+fn adaptive_watermark() {
+    let dir = tempfile::tempdir().unwrap();
+    let picture = dir.path().join("watermark.svg");
+    let lines =
+        run_on_both(env!("CARGO_BIN_EXE_adaptive_watermark"), &[&format!("--picture={}", picture.display())]);
+    let behind = |n: u32, lag: &str| format!("record {n}: the watermark is {lag} s behind");
+    assert_eq!(
+        lines,
+        [
+            "after record 1000, 101 of 2000 were late".to_owned(),
+            behind(1100, "3.6"),
+            behind(2000, "3.8"),
+            "record 200: there is no watermark to speak of".to_owned(),
+            behind(2900, "3.5"),
+            behind(400, "33.8"),
+            behind(700, "13.4"),
+            behind(900, "4.8"),
+        ]
+    );
+    let drawn = std::fs::read_to_string(picture).unwrap();
+    assert!(drawn.starts_with("<svg") && drawn.trim_end().ends_with("</svg>"));
+    let dots = drawn.matches("<circle").count();
+    assert_eq!(dots, 3000 + 1, "a dot a record, and one in the legend");
+    // The frame and the marks are polylines too; the watermark has a point for nearly each record after the warm-up.
+    let longest = drawn.lines().filter(|l| l.contains("<polyline")).map(|l| l.matches(',').count()).max();
+    assert!(longest > Some(2000), "the watermark: {longest:?}");
+}

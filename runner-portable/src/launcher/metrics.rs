@@ -11,12 +11,23 @@ use purlin_sdk::{
 
 use crate::{
     proto::{job_management::MetricResults, pipeline::MonitoringInfo},
+    trie,
     urns::metric,
 };
 
 /// The metrics of a run, summed up.
 pub(crate) fn snapshot(results: &MetricResults) -> MetricsSnapshot {
-    MetricsSnapshot { committed: summed(&results.committed), attempted: summed(&results.attempted) }
+    let (committed, mut attempted) = (summed(&results.committed), summed(&results.attempted));
+    // What was committed was attempted; an engine may count as attempted only what a bundle tells while it runs.
+    for (path, name, value) in committed.iter() {
+        let same = |(p, n, v): (&str, &str, &MetricValue)| {
+            p == path && n == name && std::mem::discriminant(v) == std::mem::discriminant(value)
+        };
+        if !attempted.iter().any(same) {
+            attempted.add(path, name, value);
+        }
+    }
+    MetricsSnapshot { committed, attempted }
 }
 
 fn summed(infos: &[MonitoringInfo]) -> Metrics {
@@ -28,7 +39,7 @@ fn summed(infos: &[MonitoringInfo]) -> Metrics {
             Ok(Some(value)) => metrics.add(path, name, &value),
             Ok(None) => {}
             Err(e) => {
-                tracing::warn!("the engine's value of the metric {name} of `{path}` cannot be read: {e}")
+                tracing::warn!("the engine's value of the metric {name} of `{path}` cannot be read: {e}");
             }
         }
     }
@@ -55,6 +66,7 @@ fn value(urn: &str, payload: &[u8]) -> Result<Option<MetricValue>, CoderError> {
             let strings = default_coder::<Vec<String>>()?.decode(&mut &*payload, Context::Nested)?;
             MetricValue::StringSet(StringSetValue::of(strings))
         }
+        metric::USER_TRIE => MetricValue::BoundedTrie(trie::decode(payload)?),
         _ => return Ok(None),
     }))
 }
@@ -89,7 +101,7 @@ mod tests {
                 info(metric::ELEMENT_COUNT, "lines", &[9]),
                 info(metric::USER_SUM, "broken", &[0x80]),
             ],
-            committed: vec![info(metric::USER_SUM, "lines", &[3])],
+            committed: vec![info(metric::USER_SUM, "lines", &[3]), info(metric::USER_SUM, "done", &[4])],
         };
         let snapshot = snapshot(&results);
         let attempted = &snapshot.attempted;
@@ -99,6 +111,7 @@ mod tests {
         assert_eq!(attempted.gauge("Parse", "level").unwrap().value, 7);
         assert_eq!(attempted.string_set("Parse", "files").unwrap().iter().collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(snapshot.committed.counter("Parse", "lines"), 3);
-        assert_eq!(attempted.iter().count(), 5);
+        assert_eq!(attempted.counter("Parse", "done"), 4, "what is committed was attempted");
+        assert_eq!(attempted.iter().count(), 6);
     }
 }

@@ -31,7 +31,7 @@ pub(crate) enum Request {
 /// Follows `job` until it is over.
 pub(crate) async fn watch(job: &Job, requests: &mut mpsc::UnboundedReceiver<Request>) -> RunResult {
     let mut watch = Watch { job, messages: Messages::default(), cancelled: false };
-    let end = watch.to_the_end(requests).await?;
+    let end = watch.until_the_end(requests).await?;
     watch.result(end).await
 }
 
@@ -43,7 +43,7 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     /// The state in which the job ended.
-    async fn to_the_end(
+    async fn until_the_end(
         &mut self,
         requests: &mut mpsc::UnboundedReceiver<Request>,
     ) -> Result<State, PipelineError> {

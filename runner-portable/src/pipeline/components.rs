@@ -19,7 +19,7 @@ use crate::{
 pub(super) const MAIN_INPUT: &str = "in";
 
 /// The id of the output `index` of the transform at `path`.
-pub(crate) fn collection_id(path: &str, index: usize) -> String {
+pub(super) fn collection_id(path: &str, index: usize) -> String {
     format!("{path}.{index}")
 }
 

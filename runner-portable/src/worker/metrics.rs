@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     proto::pipeline::MonitoringInfo,
+    trie,
     urns::{metric, metric_type},
 };
 
@@ -181,6 +182,9 @@ impl Report {
                 if encoded.is_ok() {
                     self.add(metric::USER_STRINGS, metric_type::STRINGS, &labels, payload);
                 }
+            }
+            MetricValue::BoundedTrie(trie) => {
+                self.add(metric::USER_TRIE, metric_type::TRIE, &labels, trie::encode(trie));
             }
             other => tracing::debug!("the engine is not told of the metric {name} of `{path}`: {other:?}"),
         }

@@ -47,6 +47,8 @@ impl Ends {
 pub(super) enum Work {
     /// Element by element.
     Kernel(Arc<dyn KernelFactory>),
+    /// A part of a grouping, and whether it takes what the grouping does and gives what that gives.
+    Part(Arc<dyn KernelFactory>, (bool, bool)),
     /// A part of pairing elements with restrictions.
     SdfPart(Arc<dyn SdfFactory>, SdfPart),
     /// Work on restrictions.
@@ -60,6 +62,7 @@ impl Work {
     pub(super) fn is_an_end(&self) -> (bool, bool) {
         match self {
             Work::Kernel(_) | Work::Keyed(_) => (true, true),
+            Work::Part(_, ends) => *ends,
             Work::SdfPart(_, SdfPart::Pair) => (true, false),
             Work::SdfPart(..) => (false, false),
             Work::Process(_) => (false, true),
@@ -232,15 +235,20 @@ fn work(urn: &str, function: &str, node: &Node, graph: &WorkerGraph) -> Result<R
             if let (PortableGroup::Keyed(keyed), Some(input), transform::PARDO) = (&group, input, urn) {
                 return Ok((Work::Keyed(keyed.clone()), input, outputs));
             }
-            let part = group_part(urn, function, &group)?;
+            let (part, ends) = group_part(urn, function, &group)?;
             let PortablePart { factory, input, output } = part;
-            Ok((Work::Kernel(factory), Ends::Codec(input.codec), vec![Ends::Codec(output.codec)]))
+            Ok((Work::Part(factory, ends), Ends::Codec(input.codec), vec![Ends::Codec(output.codec)]))
         }
         (op, _) => Err(format!("which is no part of a transform of the kind {}", op.urn())),
     }
 }
 
-fn group_part(urn: &str, function: &str, group: &PortableGroup) -> Result<PortablePart, String> {
+/// The part, and whether it takes what the grouping does and gives what that gives.
+fn group_part(
+    urn: &str,
+    function: &str,
+    group: &PortableGroup,
+) -> Result<(PortablePart, (bool, bool)), String> {
     let part = match (urn, function) {
         (transform::COMBINE_PRECOMBINE, _) | (transform::PARDO, urns::COMBINE_PRECOMBINE) => {
             CombinePart::Precombine
@@ -254,12 +262,19 @@ fn group_part(urn: &str, function: &str, group: &PortableGroup) -> Result<Portab
         (transform::PARDO, urns::COMBINE_ACCUMULATORS) => CombinePart::CombineAccumulators,
         (transform::PARDO, urns::COMBINE_DEFAULT) => CombinePart::Default,
         (_, function) => match group {
-            PortableGroup::ParDo(part) => return Ok(part.clone()),
+            PortableGroup::ParDo(part) => return Ok((part.clone(), (true, true))),
             _ => return Err(format!("with the function {function}, which is no part of a grouping")),
         },
     };
+    let ends = match part {
+        CombinePart::Precombine | CombinePart::ConvertToAccumulators => (true, false),
+        CombinePart::MergeAccumulators | CombinePart::Default => (false, false),
+        CombinePart::ExtractOutputs | CombinePart::CombineGrouped | CombinePart::CombineAccumulators => {
+            (false, true)
+        }
+    };
     match group {
-        PortableGroup::Combine(combine) => Ok(combine.part(part)),
+        PortableGroup::Combine(combine) => Ok((combine.part(part), ends)),
         _ => Err("which does not combine".to_owned()),
     }
 }

@@ -127,7 +127,7 @@ impl PlannedSlot {
     fn make(&self, io: &CurrentIo, keyed: &mut Vec<KeyedInstance>) -> Result<Slot, PipelineError> {
         let spec = KernelSpec { step: self.step.clone() };
         let (kernel, input): (Box<dyn Kernel>, AnyBatch) = match &self.work {
-            SlotWork::Ours(Work::Kernel(f)) => (f.kernel(&spec), f.input()),
+            SlotWork::Ours(Work::Kernel(f) | Work::Part(f, _)) => (f.kernel(&spec), f.input()),
             SlotWork::Ours(Work::SdfPart(f, part)) => {
                 use purlin_sdk::exec::SdfPart;
                 let input = if *part == SdfPart::Pair { f.input() } else { f.items() };
@@ -224,7 +224,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Finds out what collections hold: our transforms know, and a flatten holds what its inputs do.
+    /// Finds out what collections hold: our transforms know, a flatten holds what its inputs do, and where there is
+    /// neither, an engine that kept the name that we gave it says it.
     fn type_collections(&mut self) {
         let mut ends = HashMap::new();
         for (id, transform) in &self.transforms {
@@ -237,6 +238,14 @@ impl<'a> Reader<'a> {
             }
             for input in self.inputs(id) {
                 ends.entry(input).or_insert_with(|| (ours.takes.clone(), ours.step.clone()));
+            }
+        }
+        for collection in self.descriptor.pcollections.keys() {
+            // An engine may read a collection only to write it elsewhere.
+            if !ends.contains_key(collection.as_str())
+                && let Some(known) = by_name(collection, self.graph)
+            {
+                ends.insert(collection, known);
             }
         }
         loop {
@@ -254,14 +263,6 @@ impl<'a> Reader<'a> {
             }
             if ends.len() == before {
                 break;
-            }
-        }
-        for collection in self.transforms.keys().flat_map(|id| self.inputs(id)) {
-            // An engine may read a collection only to write it elsewhere.
-            if !ends.contains_key(collection)
-                && let Some(known) = by_name(collection, self.graph)
-            {
-                ends.insert(collection, known);
             }
         }
         self.ends = ends;

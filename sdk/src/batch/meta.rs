@@ -125,8 +125,8 @@ impl Meta {
     /// Whether its columns are for `len` elements.
     pub(crate) fn is_of(&self, len: usize) -> bool {
         let windows = match &self.windows {
-            Windows::Const(_) | Windows::Fixed(_) => true,
             Windows::Each(sets) => sets.len() == len,
+            _ => true,
         };
         windows && self.times.is_of(len) && self.panes.is_of(len)
     }
@@ -136,13 +136,26 @@ impl Meta {
         match &self.windows {
             Windows::Const(set) => !matches!(set, WindowSet::One(_)),
             Windows::Fixed(_) => false,
+            Windows::Sliding(_) => true,
             Windows::Each(sets) => sets.iter().any(|set| !matches!(set, WindowSet::One(_))),
+        }
+    }
+
+    /// Whether element `i` is in `window` alone, which another element of this batch is in. It may say no where the
+    /// answer is yes: it only looks.
+    #[inline]
+    pub fn is_also_in(&self, i: usize, window: &Window) -> bool {
+        match (&self.windows, window) {
+            (Windows::Const(WindowSet::One(w)), window) => w == window,
+            (Windows::Fixed(_), Window::Interval(w)) => w.contains(self.times.get(i)),
+            (Windows::Each(sets), window) => matches!(&sets[i], WindowSet::One(w) if w == window),
+            _ => false,
         }
     }
 
     /// Gives the elements new timestamps; their windows stay as they are.
     pub fn set_times(&mut self, len: usize, times: Column<Timestamp>) {
-        if matches!(self.windows, Windows::Fixed(_)) {
+        if self.windows.follow_times() {
             let Meta { times, windows, .. } = self;
             windows.materialise(len, |i| times.get(i));
         }
@@ -180,14 +193,14 @@ impl Meta {
     #[inline]
     fn append_windows(&mut self, len: usize, row: Row<'_>, n: usize) {
         // Windows that follow from the timestamp keep doing so as long as neither is replaced.
-        if let (Windows::Fixed(theirs), None, None) = (&row.meta.windows, row.timestamp, row.window) {
-            match &self.windows {
-                Windows::Fixed(ours) if ours == theirs => return,
-                _ if len == 0 => {
-                    self.windows = Windows::Fixed(*theirs);
-                    return;
-                }
-                _ => {}
+        let theirs = &row.meta.windows;
+        if theirs.follow_times() && row.timestamp.is_none() && row.window.is_none() {
+            if self.windows.follow_as(theirs) {
+                return;
+            }
+            if len == 0 {
+                self.windows.clone_from(theirs);
+                return;
             }
         }
         let Meta { times, windows, .. } = self;
@@ -212,7 +225,7 @@ impl Meta {
         let Meta { times, windows, .. } = self;
         match (&mut *windows, &other.windows) {
             (Windows::Const(a), Windows::Const(b)) if a == b => {}
-            (Windows::Fixed(a), Windows::Fixed(b)) if a == b => {}
+            (ours, theirs) if ours.follow_as(theirs) => {}
             (ours, theirs) => {
                 let sets = ours.materialise(len, |i| times.get(i));
                 sets.extend((0..n).map(|i| theirs.get(i, other.times.get(i))));

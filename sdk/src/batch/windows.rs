@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Timestamp,
-    window::{FixedWindows, Window},
+    window::{FixedWindows, SlidingWindows, Window},
 };
 
 /// The windows of one element.
@@ -43,6 +43,8 @@ pub enum Windows {
     Const(WindowSet),
     /// Each element is in the fixed window that its timestamp lies in.
     Fixed(FixedWindows),
+    /// Each element is in the sliding windows that its timestamp lies in.
+    Sliding(SlidingWindows),
     /// A set an element.
     Each(Vec<WindowSet>),
 }
@@ -53,7 +55,24 @@ impl Windows {
         match self {
             Windows::Const(set) => set.clone(),
             Windows::Fixed(fixed) => WindowSet::One(fixed.window_of(ts).into()),
+            Windows::Sliding(sliding) => sliding.set_of(ts),
             Windows::Each(sets) => sets[i].clone(),
+        }
+    }
+
+    /// Whether an element's windows follow from its timestamp.
+    #[inline]
+    pub fn follow_times(&self) -> bool {
+        matches!(self, Windows::Fixed(_) | Windows::Sliding(_))
+    }
+
+    /// Whether both say that windows follow from the timestamp, in the same way.
+    #[inline]
+    pub(super) fn follow_as(&self, other: &Windows) -> bool {
+        match (self, other) {
+            (Windows::Fixed(a), Windows::Fixed(b)) => a == b,
+            (Windows::Sliding(a), Windows::Sliding(b)) => a == b,
+            _ => false,
         }
     }
 
@@ -67,7 +86,7 @@ impl Windows {
     ) {
         match self {
             Windows::Const(c) if c == set => return,
-            Windows::Const(_) | Windows::Fixed(_) if len == 0 => {
+            Windows::Const(_) | Windows::Fixed(_) | Windows::Sliding(_) if len == 0 => {
                 *self = Windows::Const(set.clone());
                 return;
             }
@@ -89,7 +108,7 @@ impl Windows {
         }
         match self {
             Windows::Each(sets) => sets,
-            Windows::Const(_) | Windows::Fixed(_) => unreachable!("just made a set an element"),
+            _ => unreachable!("just made a set an element"),
         }
     }
 }

@@ -39,7 +39,7 @@ impl StepScope<'_> {
                 view.path()
             )));
         }
-        cx.views.get(view, window)
+        cx.last_sides.get(&cx.views, view, window)
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{BundleControl, Effects, GroupState, ViewSnapshot, key_groups};
+use super::{BundleControl, Effects, GroupState, ViewSnapshot, key_groups, view::LastSides};
 use crate::{
     Phase, Timestamp,
     clock::ClockRef,
@@ -90,6 +90,7 @@ pub struct BundleCx {
     pub key_groups: usize,
     /// Side inputs that are ready.
     pub views: ViewSnapshot,
+    pub(crate) last_sides: LastSides,
     /// Whether sources are to come to their end.
     pub draining: bool,
     /// When a splittable DoFn must come back.
@@ -118,6 +119,7 @@ impl BundleCx {
             synchronized: Timestamp::MAX,
             group_watermarks: Vec::new(),
             views: ViewSnapshot::default(),
+            last_sides: LastSides::default(),
             draining: false,
             limits: SdfLimits::default(),
             control: Arc::new(BundleControl::default()),

@@ -80,12 +80,7 @@ struct FilterKernel<T, F> {
 impl<T: Element, F: Fn(&T) -> bool + Send> Kernel for FilterKernel<T, F> {
     fn run(&mut self, input: &mut dyn ErasedBatch, down: &mut Downstream<'_>) -> KernelResult {
         let Some(batch) = input.as_any().downcast_mut::<Batch<T>>() else { return Ok(()) };
-        let f = &self.f;
-        self.out.expand(batch, down, |value, out| {
-            if f(&value) {
-                out.push(value);
-            }
-        })
+        self.out.keep(batch, down, &self.f)
     }
 }
 

@@ -96,6 +96,9 @@ impl<T: Element, O: Element, C: FusedChain<T, O>> Kernel for FusedKernel<T, O, C
     fn run(&mut self, input: &mut dyn ErasedBatch, down: &mut Downstream<'_>) -> KernelResult {
         let Some(batch) = input.as_any().downcast_mut::<Batch<T>>() else { return Ok(()) };
         let chain = &self.chain;
+        if C::AT_MOST_ONE {
+            return self.out.narrow(batch, down, chain);
+        }
         self.out.expand(batch, down, |value, out| chain.run(value, &mut |o| out.push(o)))
     }
 }

@@ -2,12 +2,16 @@
 
 use std::{any::Any, fmt};
 
-use super::{Downstream, KernelResult};
+use super::{
+    Downstream, KernelResult,
+    narrow::{CHUNK, MOVED, in_place},
+};
 use crate::{
     Element, Phase, PipelineError, Step,
     batch::{BATCH_SIZE, Batch, Column, Row},
     coder::{CoderRef, Scratch, recoded},
     coder_slot::{CoderSlot, Same},
+    fused::FusedChain,
 };
 
 /// A kernel that makes several elements of one hands on what it has when it has this many.
@@ -97,6 +101,66 @@ impl<T: Element> Port<T> {
             }
         }
         meta.clear();
+        self.flush(down)
+    }
+
+    /// Like [`expand`](Self::expand), for a chain that makes at most one element of each.
+    #[inline]
+    pub(crate) fn narrow<I, C: FusedChain<I, T>>(
+        &mut self,
+        input: &mut Batch<I>,
+        down: &mut Downstream<'_>,
+        chain: &C,
+    ) -> KernelResult {
+        let Batch { values, meta } = input;
+        let ours = &mut self.batch.values;
+        if let Some(times) = meta.only_times_differ() {
+            self.batch.meta.windows = meta.windows.clone();
+            self.batch.meta.panes = meta.panes.clone();
+            let mut our_times = self.batch.meta.take_times();
+            ours.reserve(values.len());
+            our_times.reserve(values.len());
+            let mut values = values.drain(..);
+            for times in times.chunks(CHUNK) {
+                chain.run_chunk(values.by_ref().take(times.len()), &mut |i, made| {
+                    ours.push(made);
+                    our_times.push(times[i]);
+                });
+            }
+            drop(values);
+            self.batch.meta.times = Column::Each(our_times);
+        } else if meta.is_constant() {
+            self.batch.meta.clone_from(meta);
+            ours.reserve(values.len());
+            let mut values = values.drain(..);
+            while values.len() > 0 {
+                chain.run_chunk(values.by_ref().take(CHUNK), &mut |_, made| ours.push(made));
+            }
+        } else {
+            return self.expand(input, down, |value, out| chain.run(value, &mut |made| out.push(made)));
+        }
+        meta.clear();
+        self.flush(down)
+    }
+
+    /// Takes all of `input` and hands on the elements for which `f` says so.
+    #[inline]
+    pub(crate) fn keep(
+        &mut self,
+        input: &mut Batch<T>,
+        down: &mut Downstream<'_>,
+        f: impl Fn(&T) -> bool,
+    ) -> KernelResult {
+        let movable = input.meta.is_constant() || input.meta.only_times_differ().is_some();
+        if size_of::<T>() > MOVED || !movable {
+            return self.expand(input, down, |value, out| {
+                if f(&value) {
+                    out.push(value);
+                }
+            });
+        }
+        in_place(input, f);
+        std::mem::swap(&mut self.batch, input);
         self.flush(down)
     }
 

@@ -1,6 +1,8 @@
 //! Side inputs: building them, and looking them up.
 
-use std::{any::Any, collections::HashMap, fmt, hash::Hash, sync::Arc};
+use std::{any::Any, cell::RefCell, collections::HashMap, fmt, hash::Hash, sync::Arc};
+
+use foldhash::fast::FixedState;
 
 use super::{
     AnyTable, BundleInput, Downstream, GroupFactory, GroupOp, Kernel, KernelResult, KernelSpec, ListFold,
@@ -19,8 +21,11 @@ use crate::{
 /// A side input that was built: a `Result<V, String>` inside, since what is wrong with it is an error where it is read.
 pub type ViewValue = Arc<dyn Any + Send + Sync>;
 
+/// Something a window. Windows are hashed for every element somewhere, and nobody chooses them to collide.
+pub type ByWindow<T> = HashMap<Window, T, FixedState>;
+
 /// A side input's window function, and its windows that are ready.
-pub type ReadyView = (Arc<dyn WindowFn>, HashMap<Window, ViewValue>);
+pub type ReadyView = (Arc<dyn WindowFn>, ByWindow<ViewValue>);
 
 /// The window of a side input that a main element in `window` looks at.
 ///
@@ -79,9 +84,18 @@ impl ViewSnapshot {
 
     /// The value of `view` for a main element in `window`.
     pub(crate) fn get<V: Clone + Send + Sync + 'static>(&self, view: &View<V>, window: &Window) -> Result<V> {
+        self.find(view, window).map(|(value, _)| value)
+    }
+
+    /// The value, and where it is kept.
+    fn find<V: Clone + Send + Sync + 'static>(
+        &self,
+        view: &View<V>,
+        window: &Window,
+    ) -> Result<(V, ViewValue)> {
         let (value, side) = self.value(view.path(), window)?;
         match value.downcast_ref::<std::result::Result<V, String>>() {
-            Some(Ok(v)) => Ok(v.clone()),
+            Some(Ok(v)) => Ok((v.clone(), value)),
             Some(Err(e)) => Err(DoFnError::msg(format!("the side input `{}` in {side}: {e}", view.path()))),
             None => Err(DoFnError::msg(format!(
                 "the side input `{}` does not read as `{}`",
@@ -98,6 +112,37 @@ type Fired<T> = (i64, T);
 
 /// The number of what an earlier pane of the view had already.
 const BEFORE: i64 = i64::MIN;
+
+/// What was last found of each side input in a bundle: elements of one window follow each other, and the look-up is
+/// then one a window and not one an element.
+#[derive(Default)]
+pub(crate) struct LastSides(RefCell<Vec<(Arc<str>, Window, ViewValue)>>);
+
+impl LastSides {
+    /// What [`ViewSnapshot::get`] gives.
+    pub(crate) fn get<V: Clone + Send + Sync + 'static>(
+        &self,
+        views: &ViewSnapshot,
+        view: &View<V>,
+        window: &Window,
+    ) -> Result<V> {
+        let known =
+            self.0.borrow().iter().find(|(path, last, _)| path == view.path() && last == window).and_then(
+                |(.., value)| value.downcast_ref::<std::result::Result<V, String>>()?.as_ref().ok().cloned(),
+            );
+        if let Some(value) = known {
+            return Ok(value);
+        }
+        let (value, kept) = views.find(view, window)?;
+        let mut last = self.0.borrow_mut();
+        let new = (view.path().clone(), window.clone(), kept);
+        match last.iter_mut().find(|(path, ..)| path == view.path()) {
+            Some(old) => *old = new,
+            None => last.push(new),
+        }
+        Ok(value)
+    }
+}
 
 /// Turns the elements of a window into what the side input reads as.
 pub(crate) trait ViewShape<T>: Clone + Send + Sync + 'static {
@@ -382,7 +427,7 @@ impl<T: Element, S: ViewShape<T>> ViewFactory for ViewOp<T, S> {
 
     fn load_shard(&self, input: &mut &[u8]) -> Result<Box<dyn Shard>> {
         let combiner = TimestampCombiner::EndOfWindow;
-        Ok(Box::new(WindowTables::<(), ListFold<T>>::load(ListFold::default(), combiner, input)?))
+        Ok(Box::new(WindowTables::<(), ListFold<T>>::new(ListFold::default(), combiner).load(input)?))
     }
 
     fn load_table(&self, input: &mut &[u8]) -> Result<Box<dyn AnyTable>> {

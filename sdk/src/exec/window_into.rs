@@ -44,10 +44,11 @@ impl<T: Element> Kernel for WindowIntoKernel<T> {
         let Some(batch) = input.as_any().downcast_mut::<Batch<T>>() else { return Ok(()) };
         // As in Beam: an element in several windows is assigned once from each.
         batch.explode();
-        let all = match self.window_fn.as_fixed() {
-            Some(fixed) => Some(Windows::Fixed(fixed)),
-            None if self.window_fn.is_global() => Some(Windows::Const(WindowSet::One(Window::Global))),
-            None => None,
+        let all = match (self.window_fn.as_fixed(), self.window_fn.as_sliding()) {
+            (Some(fixed), _) => Some(Windows::Fixed(fixed)),
+            (None, Some(sliding)) => Some(Windows::Sliding(sliding)),
+            _ if self.window_fn.is_global() => Some(Windows::Const(WindowSet::One(Window::Global))),
+            _ => None,
         };
         match all {
             Some(windows) => {

@@ -51,6 +51,28 @@ impl BoundedTrieValue {
         paths
     }
 
+    /// What [`paths`](Self::paths) gave.
+    ///
+    /// ```
+    /// # use purlin_sdk::metrics::BoundedTrieValue;
+    /// let many = BoundedTrieValue::of((0..1000).map(|n| ["data".to_owned(), format!("{n}.csv")]));
+    /// assert_eq!(BoundedTrieValue::from_paths(many.paths()), many);
+    /// ```
+    pub fn from_paths<S: AsRef<str>>(paths: impl IntoIterator<Item = (Vec<S>, bool)>) -> BoundedTrieValue {
+        let mut trie = BoundedTrieValue::default();
+        for (path, is_cut) in paths {
+            let mut node = &mut trie.0;
+            for segment in path.iter().take(MOST_SEGMENTS) {
+                node = node.children.entry(segment.as_ref().to_owned()).or_default();
+            }
+            if is_cut {
+                node.cut();
+            }
+        }
+        trie.trim();
+        trie
+    }
+
     /// Whether nothing was added.
     pub fn is_empty(&self) -> bool {
         self.0.children.is_empty() && !self.0.is_cut

@@ -1,6 +1,7 @@
 //! The handle on a run.
 
 use std::{
+    collections::BTreeMap,
     future::Future,
     pin::Pin,
     sync::Arc,
@@ -61,6 +62,11 @@ impl RunHandle {
     /// release it. Empty when the run is over.
     pub fn stall_report(&self) -> StallReport {
         self.shared.control().map(|control| control.stall_report()).unwrap_or_default()
+    }
+
+    /// What parts of the run say of how far they are, by their names: streaming queries their last epoch.
+    pub fn status(&self) -> BTreeMap<String, String> {
+        self.shared.status()
     }
 
     /// What was counted so far.

@@ -1,6 +1,7 @@
 //! What a run and its handle share.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     sync::{
         Arc, Condvar, Mutex, PoisonError,
@@ -32,6 +33,7 @@ pub struct RunShared {
     control: Mutex<Option<Arc<dyn RunControl>>>,
     end: Mutex<End>,
     ended: Condvar,
+    status: Mutex<BTreeMap<String, String>>,
 }
 
 #[derive(Default)]
@@ -49,6 +51,7 @@ impl RunShared {
             control: Mutex::new(None),
             end: Mutex::new(End::default()),
             ended: Condvar::new(),
+            status: Mutex::new(BTreeMap::new()),
         })
     }
 
@@ -65,6 +68,15 @@ impl RunShared {
     /// Whether the run is to be drained.
     pub fn drain_requested(&self) -> bool {
         self.drain.load(Ordering::Acquire)
+    }
+
+    /// How far something in the run is, such as a streaming query, in place of what it said before.
+    pub fn set_status(&self, of: &str, status: String) {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner).insert(of.to_owned(), status);
+    }
+
+    pub(super) fn status(&self) -> BTreeMap<String, String> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Ends the run. Only the first end counts.

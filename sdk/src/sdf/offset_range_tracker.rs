@@ -1,6 +1,6 @@
 //! Claiming and splitting a range of offsets.
 
-use super::{OffsetRange, Progress, RestrictionTracker};
+use super::{Boundedness, OffsetRange, Progress, RestrictionTracker};
 
 /// Hands out the offsets of an [`OffsetRange`] in strictly increasing order.
 ///
@@ -121,6 +121,10 @@ impl RestrictionTracker for OffsetRangeTracker {
             }
         })
     }
+
+    fn boundedness(&self) -> Boundedness {
+        if self.range.is_endless() { Boundedness::Unbounded } else { Boundedness::Bounded }
+    }
 }
 
 #[cfg(test)]
@@ -132,6 +136,12 @@ mod tests {
 
     fn tracker(start: i64, end: i64) -> OffsetRangeTracker {
         OffsetRangeTracker::new(OffsetRange::new(start, end))
+    }
+
+    #[test]
+    fn a_range_without_end_is_unbounded() {
+        assert_eq!(tracker(0, i64::MAX).boundedness(), Boundedness::Unbounded);
+        assert_eq!(tracker(0, i64::MAX - 1).boundedness(), Boundedness::Bounded);
     }
 
     #[test]

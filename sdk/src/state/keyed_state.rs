@@ -16,6 +16,9 @@ pub trait KeyedState: Sized + Send + 'static {
     /// Names its timers, for `on_timer`.
     type Timer: Clone + fmt::Debug + PartialEq + Eq + Send + 'static;
 
+    /// Whether there is nothing in it at all, so that no key needs a place for it.
+    const NOTHING: bool = false;
+
     /// What a key has before its first element.
     fn initial() -> Self;
 
@@ -62,6 +65,8 @@ pub trait KeyedState: Sized + Send + 'static {
 /// No state and no timers.
 impl KeyedState for () {
     type Timer = std::convert::Infallible;
+
+    const NOTHING: bool = true;
 
     fn initial() {}
 

@@ -31,6 +31,10 @@ impl FixedWindows {
         self
     }
 
+    pub(crate) fn size(&self) -> Duration {
+        self.size
+    }
+
     /// The window that `ts` lies in. At the ends of time the window is cut off there.
     #[inline]
     pub fn window_of(&self, ts: Timestamp) -> IntervalWindow {

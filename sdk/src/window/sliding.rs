@@ -1,12 +1,16 @@
 //! Windows of one size that start every period.
 
-use super::{AssignContext, StandardWindows, Window, WindowFn, WindowFnSpec, fixed::start_of};
-use crate::{Duration, Result, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AssignContext, IntervalWindow, StandardWindows, Window, WindowFn, WindowFnSpec, fixed::start_of,
+};
+use crate::{Duration, Result, Timestamp, batch::WindowSet};
 
 /// Windows `[k * period + offset, k * period + offset + size)`. With a period below the size they overlap; with a
 /// period above it there are gaps, and an element in a gap is in no window. An element is in 100,000 windows at most, which
 /// is a build error otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlidingWindows {
     size: Duration,
     period: Duration,
@@ -27,6 +31,77 @@ impl SlidingWindows {
     pub const fn offset(mut self, offset: Duration) -> SlidingWindows {
         self.offset = offset;
         self
+    }
+}
+
+/// A span of time whose elements are all in the same sliding windows. Times are in milliseconds and may lie before or
+/// after all timestamps, where windows are cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slice {
+    /// Its first timestamp.
+    pub(crate) start: i64,
+    /// The first one behind it.
+    pub(crate) end: i64,
+    /// The start of its last window. The others start a period earlier each.
+    pub(crate) last: i64,
+    /// In how many windows it is.
+    pub(crate) windows: i64,
+}
+
+impl SlidingWindows {
+    /// The windows that `ts` lies in, the last one first.
+    pub(crate) fn set_of(&self, ts: Timestamp) -> WindowSet {
+        let slice = self.slice_of(ts.as_millis());
+        let window = |n| Window::Interval(self.window_of(&slice, n));
+        match slice.windows {
+            1 => WindowSet::One(window(0)),
+            many => WindowSet::Many((0..many).map(window).collect()),
+        }
+    }
+
+    /// The slice that the time `ms` lies in, where windows overlap. Windows start and end once a period each, so a
+    /// period has one slice, or two where its length does not divide the windows'.
+    #[inline]
+    pub(crate) fn slice_of(&self, ms: i64) -> Slice {
+        let (size, period) = (self.size.as_millis().max(1), self.period.as_millis().max(1));
+        let into = ms.saturating_sub(self.offset.as_millis().rem_euclid(period)).rem_euclid(period);
+        let last = ms - into;
+        let (whole, rest) = (size / period, size % period);
+        if into < rest {
+            Slice { start: last, end: last + rest, last, windows: whole + 1 }
+        } else {
+            Slice { start: last + rest, end: last + period, last, windows: whole }
+        }
+    }
+
+    /// The window `n` of a slice, counted from its last one.
+    #[inline]
+    pub(crate) fn window_of(&self, slice: &Slice, n: i64) -> IntervalWindow {
+        let start = slice.last - n * self.period.as_millis();
+        IntervalWindow::new(
+            Timestamp::saturating_from_millis(start),
+            Timestamp::saturating_from_millis(start + self.size.as_millis()),
+        )
+    }
+
+    /// The slice whose windows are `set`, the last one first.
+    pub(crate) fn slice_in(&self, set: &[Window]) -> Option<Slice> {
+        let last = set.first()?.as_interval()?.start().as_millis();
+        let (size, period) = (self.size.as_millis(), self.period.as_millis());
+        let first_part = set.len() as i64 > size / period;
+        let slice = self.slice_of(if first_part { last } else { last + size % period });
+        let same = slice.windows == set.len() as i64
+            && set.iter().zip(0..).all(|(w, n)| w.as_interval() == Some(self.window_of(&slice, n)));
+        same.then_some(slice)
+    }
+
+    /// The length of its shortest slice in milliseconds.
+    pub(crate) fn shortest_slice(&self) -> i64 {
+        let (size, period) = (self.size.as_millis().max(1), self.period.as_millis().max(1));
+        match size % period {
+            0 => period,
+            rest => rest.min(period - rest),
+        }
     }
 }
 
@@ -71,6 +146,12 @@ impl WindowFn for SlidingWindows {
     fn standard(&self) -> Option<StandardWindows> {
         let offset = StandardWindows::within(self.offset, self.period);
         Some(StandardWindows::Sliding { size: self.size, period: self.period, offset })
+    }
+
+    fn as_sliding(&self) -> Option<SlidingWindows> {
+        // Within the length of time nothing about slices overflows.
+        let fits = self.size <= Timestamp::MAX - Timestamp::EPOCH && self.period > Duration::ZERO;
+        (fits && self.size > self.period).then_some(*self)
     }
 
     fn spec(&self) -> WindowFnSpec {

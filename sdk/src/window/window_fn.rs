@@ -4,7 +4,7 @@ use std::{any::Any, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FixedWindows, StandardWindows, Window};
+use super::{FixedWindows, SlidingWindows, StandardWindows, Window};
 use crate::{DoFnError, Result, Timestamp};
 
 /// Puts each element into windows, and merges windows where they depend on the data.
@@ -96,6 +96,12 @@ pub trait WindowFn: fmt::Debug + Send + Sync + 'static {
 
     /// Which of Beam's own it is, when it is one: an engine then groups by it itself.
     fn standard(&self) -> Option<StandardWindows> {
+        None
+    }
+
+    /// The sliding windows that this function stands for, when it is nothing else and every element is in one at least.
+    /// Runners assign those lazily, and a CombineFn gathers once what is in several of them.
+    fn as_sliding(&self) -> Option<SlidingWindows> {
         None
     }
 

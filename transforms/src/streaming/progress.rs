@@ -125,4 +125,15 @@ impl QueryProgress {
         // Text keys and finite numbers only: this is always JSON.
         serde_json::to_string(self).unwrap_or_default()
     }
+
+    /// As a line for people: the epoch, the watermark, its rows, and how fast they were.
+    pub(crate) fn line(&self) -> String {
+        let QueryProgress { batch_id, num_input_rows, processed_rows_per_second, .. } = self;
+        let watermark = self.event_time.as_ref().map(|e| format!(", watermark {}", e.watermark));
+        let rows = if *num_input_rows == 1 { "row" } else { "rows" };
+        format!(
+            "epoch {batch_id}{}, {num_input_rows} {rows} ({processed_rows_per_second:.0}/s)",
+            watermark.unwrap_or_default()
+        )
+    }
 }

@@ -248,6 +248,7 @@ impl QueryShared {
 
     pub(crate) fn report(&self, progress: QueryProgress) {
         tracing::info!(target: "purlin::streaming", progress = %progress.json(), "epoch done");
+        self.script.set_status(self.name.as_deref().unwrap_or(&self.id), progress.line());
         let mut state = self.lock();
         state.progress.push_back(progress);
         while state.progress.len() > state.kept {

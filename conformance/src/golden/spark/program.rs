@@ -9,7 +9,7 @@ use std::{
 
 use purlin_sdk::{DoFnError, Pipeline, PipelineError};
 use purlin_transforms::streaming::{
-    IntervalError, OutputMode, QueryTrigger, StreamingQuery, WatermarkPolicy, WriteStream,
+    IntervalError, OutputMode, QueryStatus, QueryTrigger, StreamingQuery, WatermarkPolicy, WriteStream,
 };
 use tempfile::TempDir;
 
@@ -18,7 +18,7 @@ use super::{
     cells::{Row, micros, shown},
     files::Files,
     plan::{Plan, columns, is_static, op},
-    recorded::{Batch, Recorded, Recorder, Run},
+    recorded::{Batch, Look, Recorded, Recorder, Run},
 };
 use crate::golden::{Datum, Setup};
 
@@ -32,7 +32,7 @@ pub(super) fn run(document: &Datum, setup: &Setup) -> Result<(), String> {
     let outcome = execute(document, mode, setup, &recorder);
     let expected = document.get("error").filter(|error| **error != Datum::Null);
     match (outcome, expected) {
-        (Err(_), Some(_)) => Ok(()),
+        (Err(_), Some(_)) => compare(document, &recorder.lock()),
         (Ok(()), Some(error)) => Err(format!("it should fail like {error}, and did not")),
         (Err(e), None) => Err(format!("it failed: {e}")),
         (Ok(()), None) => compare(document, &recorder.lock()),
@@ -137,8 +137,7 @@ impl<'a> Case<'a> {
                 self.end_run();
                 Ok(())
             }
-            // What it observed depends on when it looked.
-            "status" => Ok(()),
+            "status" => self.look(),
             "sleep" => {
                 let ms = action.get("ms").map_or(Ok(0), Datum::to_int)?;
                 let time = Duration::from_millis(u64::try_from(ms).unwrap_or(0));
@@ -164,6 +163,21 @@ impl<'a> Case<'a> {
             let _ = done.send(wait(&query).map_err(|e| e.to_string()));
         });
         waited.recv_timeout(PATIENCE).map_err(|_| "the query hangs".to_owned())
+    }
+
+    fn look(&self) -> Result<(), String> {
+        let query = self.query.as_ref().ok_or("there is no query to look at")?;
+        let mut recorded = self.recorder.lock();
+        let look = Look {
+            run: recorded.runs.len().saturating_sub(1),
+            is_active: query.is_active(),
+            failed: query.exception().is_some(),
+            last_batch: query.last_progress().map(|progress| progress.batch_id),
+            progress: query.recent_progress().len(),
+            status: query.status(),
+        };
+        recorded.looks.push(look);
+        Ok(())
     }
 
     fn end_run(&mut self) {
@@ -301,7 +315,47 @@ fn compare(document: &Datum, recorded: &Recorded) -> Result<(), String> {
     }
     failed.iter().zip(&recorded.failed).try_for_each(|(expected, is)| {
         same_batch(expected, is, recorded).map_err(|e| format!("the failed batch {}: {e}", is.id))
+    })?;
+    let looks = document.get("status").map_or(Ok(&[][..]), Datum::to_list)?;
+    if looks.len() != recorded.looks.len() {
+        return Err(format!(
+            "{} looks at the query are known, and {} were taken",
+            looks.len(),
+            recorded.looks.len()
+        ));
+    }
+    looks.iter().zip(&recorded.looks).try_for_each(|(expected, is)| {
+        same_look(expected, is).map_err(|e| format!("looking at run {}: {e}", is.run))
     })
+}
+
+/// Of a query that runs the rest depends on when it is looked at.
+fn same_look(expected: &Datum, is: &Look) -> Result<(), String> {
+    let same = |what: &str, is: Datum| match expected.need(what)? {
+        should if *should == is => Ok(()),
+        should => Err(format!("`{what}` is {is}, and should be {should}")),
+    };
+    let number = |n: u64| i64::try_from(n).map_or(Datum::Null, Datum::Int);
+    same("run", number(is.run as u64))?;
+    same("is_active", Datum::Bool(is.is_active))?;
+    let failed = *expected.need("exception")? != Datum::Null;
+    if failed != is.failed {
+        return Err(format!("that it failed is {}, and should be {failed}", is.failed));
+    }
+    if is.is_active {
+        return Ok(());
+    }
+    same("last_progress_batch_id", is.last_batch.map_or(Datum::Null, number))?;
+    same("recent_progress", number(is.progress as u64))?;
+    let status = expected.need("status")?;
+    let QueryStatus { message, is_data_available, is_trigger_active } = &is.status;
+    let told = (message.as_str(), *is_data_available, *is_trigger_active);
+    let truth = |what: &str| Ok::<_, String>(*status.need(what)? == Datum::Bool(true));
+    let should = (status.need("message")?.to_text()?, truth("isDataAvailable")?, truth("isTriggerActive")?);
+    if told != should {
+        return Err(format!("its status is {told:?}, and should be {should:?}"));
+    }
+    Ok(())
 }
 
 fn same_batch(expected: &Datum, is: &Batch, recorded: &Recorded) -> Result<(), String> {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use purlin_transforms::streaming::QueryProgress;
+use purlin_transforms::streaming::{QueryProgress, QueryStatus};
 
 use super::cells::{Column, Row};
 
@@ -21,6 +21,17 @@ pub(super) struct Run {
     pub(super) progress: Vec<QueryProgress>,
 }
 
+/// What was seen of a query when the program looked.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    pub(super) run: usize,
+    pub(super) is_active: bool,
+    pub(super) failed: bool,
+    pub(super) last_batch: Option<u64>,
+    pub(super) progress: usize,
+    pub(super) status: QueryStatus,
+}
+
 /// What happened in a case.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
@@ -29,6 +40,7 @@ pub(super) struct Recorded {
     /// Those that it failed on.
     pub(super) failed: Vec<Batch>,
     pub(super) runs: Vec<Run>,
+    pub(super) looks: Vec<Look>,
 }
 
 /// Shared with the sink.

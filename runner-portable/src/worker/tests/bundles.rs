@@ -235,3 +235,21 @@ async fn a_combine_runs_in_its_parts() {
     assert_eq!(read::<(String, i64)>(&out), [((a(), 2), 0)]);
     engine.end().await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_only_goes_through_is_known_by_its_name() {
+    let engine = Engine::start(doubled()).await;
+    let stage = Description::new("through", &engine)
+        .collection("Double.0", &prefixed(CoderSpec::VarInt))
+        .collection("all", &CoderSpec::VarInt)
+        .source("src", "Double.0")
+        .flatten("All", &[("a", "Double.0")], "all")
+        .sink("snk", "all")
+        .done();
+    engine.describe(stage);
+    engine.process("i1", "through");
+    engine.data("i1", "src", &numbers(&[1, 2]), true).await;
+    assert_eq!(read::<i64>(&engine.output("i1", "snk").await), [(1, 7), (2, 7)]);
+    engine.processed("i1").await;
+    engine.end().await.unwrap();
+}

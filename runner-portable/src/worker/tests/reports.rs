@@ -29,6 +29,7 @@ impl DoFn for Counting {
         cx.distribution("sizes").record(n);
         cx.gauge("last").set(n);
         cx.string_set("names").add("x");
+        cx.bounded_trie("files").add(["data", "x"]);
         tracing::info!(number = n, "it saw one");
         tracing::debug!("nobody wants to know");
         cx.finalize(|| {
@@ -77,6 +78,7 @@ async fn metrics_come_in_full_and_by_short_names() {
     assert_eq!(infos["Count sizes"], b"\x02\xcb\x01\x03\xc8\x01");
     assert!(infos["Count last"].ends_with(b"\xc8\x01"));
     assert_eq!(infos["Count names"], b"\0\0\0\x01\x01x");
+    assert_eq!(crate::trie::decode(&infos["Count files"]).unwrap().paths(), [(vec!["data", "x"], false)]);
     assert_eq!((&infos["Count elements_in"][..], &infos["Count elements_out"][..]), (&[2][..], &[4][..]));
     assert_eq!((&infos["count of numbers"][..], &infos["count of twice"][..]), (&[2][..], &[4][..]));
     assert_eq!(infos["beam:metric:data_channel:read_index:v1"], [1]);

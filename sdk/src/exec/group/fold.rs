@@ -11,6 +11,9 @@ pub(crate) trait Fold: Clone + Send + 'static {
     type Output: Element;
     /// Whether it does nothing but list the values, as Beam's GroupByKey.
     const LISTS: bool = false;
+    /// Whether accumulators of parts of a window may be merged, in any order, for less than it takes to add every element
+    /// once a window.
+    const SLICES: bool = false;
     fn create(&self) -> Self::Acc;
     fn add(&self, acc: &mut Self::Acc, input: Self::Input);
     fn merge(&self, acc: &mut Self::Acc, other: Self::Acc);
@@ -44,6 +47,7 @@ impl<C: CombineFn> Fold for CombineFold<C> {
     type Input = C::Input;
     type Acc = C::Accumulator;
     type Output = C::Output;
+    const SLICES: bool = true;
 
     #[inline]
     fn create(&self) -> C::Accumulator {

@@ -7,7 +7,7 @@ use foldhash::fast::FixedState;
 use super::{fanout::spread_groups, key_law::KeyLaw};
 use crate::{
     Element, Key, Step, Timestamp,
-    batch::{BATCH_SIZE, Batch, ErasedBatch, Row},
+    batch::{BATCH_SIZE, Batch, ErasedBatch, Meta, Row},
     exec::{Assigned, AssignedBy, BundleCx, Downstream, Kernel, KernelResult, KeyedBatch},
     window::Window,
 };
@@ -147,7 +147,9 @@ impl<K: Key, V: Element> Kernel for KeyedCollector<K, V> {
             let bucket = &mut self.buckets[key_group];
             bucket.push((k, v), Row::of(meta, i));
             if bucket.len() >= BATCH_SIZE {
-                let batch = bucket.take();
+                // A group that fills one batch fills more.
+                let next = Batch { values: Vec::with_capacity(BATCH_SIZE), meta: Meta::default() };
+                let batch = Box::new(std::mem::replace(bucket, next));
                 cx.effects().keyed.push(KeyedBatch { group: self.group, key_group, batch });
             }
         }

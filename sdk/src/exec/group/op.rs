@@ -109,6 +109,14 @@ impl<K: Key, F: Fold> GroupOp<K, F> {
     fn has_shards(&self) -> bool {
         self.strategy.is_plain() && self.late.is_none()
     }
+
+    fn tables(&self) -> WindowTables<K, F> {
+        let tables = WindowTables::new(self.fold.get(), self.strategy.timestamp_combiner);
+        match self.strategy.window_fn.as_sliding() {
+            Some(windows) if F::SLICES => tables.sliced(windows),
+            _ => tables,
+        }
+    }
 }
 
 impl<K: Key, F: Fold> GroupFactory for GroupOp<K, F> {
@@ -138,10 +146,7 @@ impl<K: Key, F: Fold> GroupFactory for GroupOp<K, F> {
     }
 
     fn shard(&self) -> Option<Box<dyn Shard>> {
-        self.has_shards().then(|| {
-            let tables = WindowTables::<K, F>::new(self.fold.get(), self.strategy.timestamp_combiner);
-            Box::new(tables) as Box<dyn Shard>
-        })
+        self.has_shards().then(|| Box::new(self.tables()) as Box<dyn Shard>)
     }
 
     fn keyed_state(&self, n: usize, groups: usize) -> Option<Box<dyn GroupState>> {
@@ -161,8 +166,7 @@ impl<K: Key, F: Fold> GroupFactory for GroupOp<K, F> {
     }
 
     fn load_shard(&self, input: &mut &[u8]) -> Result<Box<dyn Shard>> {
-        let combiner = self.strategy.timestamp_combiner;
-        Ok(Box::new(WindowTables::<K, F>::load(self.fold.get(), combiner, input)?))
+        Ok(Box::new(self.tables().load(input)?))
     }
 
     fn load_table(&self, input: &mut &[u8]) -> Result<Box<dyn AnyTable>> {

@@ -1,11 +1,15 @@
 //! What one worker has gathered for a grouping: a table per window.
 
-use std::{any::Any, collections::HashMap as StdMap};
+use std::{any::Any, sync::Arc};
 
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, hash_map::Entry};
 
-use super::Fold;
+use super::{
+    Fold,
+    near::Near,
+    slices::{Place, Slices},
+};
 use crate::{
     Duration, Key, Result, Timestamp,
     batch::{Batch, Row, WindowSet, Windows},
@@ -13,7 +17,7 @@ use crate::{
         WindowReport,
         save::{put, put_len, room, take, take_len},
     },
-    window::{FixedWindows, IntervalWindow, TimestampCombiner, Window},
+    window::{FixedWindows, IntervalWindow, SlidingWindows, TimestampCombiner, Window},
 };
 
 /// What one worker has gathered for a grouping.
@@ -66,16 +70,19 @@ pub(crate) struct WindowTable<K, F: Fold> {
     combiner: TimestampCombiner,
     hold: Timestamp,
     reported: Option<Timestamp>,
+    // What was gathered per slice: it belongs to the window too, and to others.
+    pub(super) parts: Vec<Arc<WindowTable<K, F>>>,
 }
 
 impl<K: Key, F: Fold> WindowTable<K, F> {
-    fn new(combiner: TimestampCombiner) -> WindowTable<K, F> {
+    pub(super) fn new(combiner: TimestampCombiner) -> WindowTable<K, F> {
         WindowTable {
             combiner,
             accs: HashMap::with_hasher(FixedState::default()),
             times: HashMap::with_hasher(FixedState::default()),
             hold: Timestamp::MAX,
             reported: None,
+            parts: Vec::new(),
         }
     }
 
@@ -86,6 +93,15 @@ impl<K: Key, F: Fold> WindowTable<K, F> {
 
     /// What [`AnyTable::save`] wrote.
     pub(crate) fn load(combiner: TimestampCombiner, input: &mut &[u8]) -> Result<WindowTable<K, F>> {
+        let mut table = WindowTable::load_own(combiner, input)?;
+        for _ in 0..take_len(input)? {
+            table.parts.push(Arc::new(WindowTable::load_own(combiner, input)?));
+        }
+        Ok(table)
+    }
+
+    /// What [`WindowTable::save_own`] wrote.
+    pub(super) fn load_own(combiner: TimestampCombiner, input: &mut &[u8]) -> Result<WindowTable<K, F>> {
         let mut table = WindowTable::new(combiner);
         (table.hold, table.reported) = take(input)?;
         let len = take_len(input)?;
@@ -103,7 +119,23 @@ impl<K: Key, F: Fold> WindowTable<K, F> {
         Ok(table)
     }
 
-    fn emptied(mut self) -> WindowTable<K, F> {
+    /// Appends what it holds itself.
+    pub(super) fn save_own(&self, out: &mut Vec<u8>) -> Result {
+        put(&(self.hold, self.reported), out)?;
+        put_len(self.accs.len(), out)?;
+        for (key, acc) in &self.accs {
+            put(key, out)?;
+            put(acc, out)?;
+        }
+        put_len(self.times.len(), out)?;
+        for (key, at) in &self.times {
+            put(key, out)?;
+            put(at, out)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn emptied(mut self) -> WindowTable<K, F> {
         self.accs.clear();
         self.times.clear();
         WindowTable { accs: self.accs, times: self.times, ..WindowTable::new(self.combiner) }
@@ -121,7 +153,7 @@ impl<K: Key, F: Fold> WindowTable<K, F> {
     }
 
     #[inline]
-    fn add(&mut self, fold: &F, key: K, value: F::Input) {
+    pub(super) fn add(&mut self, fold: &F, key: K, value: F::Input) {
         match self.accs.entry(key) {
             Entry::Occupied(mut e) => fold.add(e.get_mut(), value),
             Entry::Vacant(e) => {
@@ -146,7 +178,7 @@ impl<K: Key, F: Fold> WindowTable<K, F> {
 
     /// Takes in the timestamp of an element. One that is behind the watermark has no say: alone it gives its group the
     /// window's last timestamp.
-    fn note_time(&mut self, key: &K, ts: Timestamp, watermark: Timestamp, end: Timestamp) {
+    pub(super) fn note_time(&mut self, key: &K, ts: Timestamp, watermark: Timestamp, end: Timestamp) {
         if ts < watermark {
             self.hold = self.hold.min(end);
             return;
@@ -173,22 +205,14 @@ impl<K: Key, F: Fold> AnyTable for WindowTable<K, F> {
             combiner: self.combiner,
             hold: self.hold,
             reported: self.reported,
+            parts: self.parts.clone(),
         })
     }
 
     fn save(&self, out: &mut Vec<u8>) -> Result {
-        put(&(self.hold, self.reported), out)?;
-        put_len(self.accs.len(), out)?;
-        for (key, acc) in &self.accs {
-            put(key, out)?;
-            put(acc, out)?;
-        }
-        put_len(self.times.len(), out)?;
-        for (key, at) in &self.times {
-            put(key, out)?;
-            put(at, out)?;
-        }
-        Ok(())
+        self.save_own(out)?;
+        put_len(self.parts.len(), out)?;
+        self.parts.iter().try_for_each(|part| part.save_own(out))
     }
 }
 
@@ -204,9 +228,10 @@ pub(crate) struct WindowTables<K, F: Fold> {
     fold: F,
     combiner: TimestampCombiner,
     open: Vec<Open<K, F>>,
-    index: StdMap<Window, usize>,
-    // The window that the last element fell into, and the one before: out-of-order data alternate between few.
-    last: [usize; 2],
+    index: HashMap<Window, usize, FixedState>,
+    // The fixed windows that elements come in, and where the tables of those are.
+    fixed: Option<(FixedWindows, Near)>,
+    slices: Option<Slices<K, F>>,
     // Emptied tables: a window has about as many keys as the one before, so its table need not grow again.
     spare: Vec<WindowTable<K, F>>,
 }
@@ -223,26 +248,31 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
             fold,
             combiner,
             open: Vec::new(),
-            index: StdMap::new(),
-            last: [0; 2],
+            index: HashMap::with_hasher(FixedState::default()),
+            fixed: None,
+            slices: None,
             spare: Vec::new(),
         }
     }
 
-    /// What [`Shard::save`] wrote.
-    pub(crate) fn load(
-        fold: F,
-        combiner: TimestampCombiner,
-        input: &mut &[u8],
-    ) -> Result<WindowTables<K, F>> {
-        let mut tables = WindowTables::new(fold, combiner);
+    /// The same, but elements in `windows` are gathered per slice.
+    #[must_use]
+    pub(super) fn sliced(self, windows: SlidingWindows) -> WindowTables<K, F> {
+        WindowTables { slices: Some(Slices::new(windows, self.combiner)), ..self }
+    }
+
+    /// With what [`Shard::save`] wrote.
+    pub(crate) fn load(mut self, input: &mut &[u8]) -> Result<WindowTables<K, F>> {
         for _ in 0..take_len(input)? {
             let window: Window = take(input)?;
-            let table = WindowTable::load(combiner, input)?;
-            let i = tables.open_window(&window);
-            tables.open[i].table = table;
+            let table = WindowTable::load_own(self.combiner, input)?;
+            let i = self.open_window(&window);
+            self.open[i].table = table;
         }
-        Ok(tables)
+        if let Some(slices) = &mut self.slices {
+            slices.load(input)?;
+        }
+        Ok(self)
     }
 
     /// Folds all of `batch` in, except for windows that are expired; returns how many elements those were.
@@ -276,6 +306,9 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
             }
             Windows::Fixed(fixed) => {
                 let fixed = *fixed;
+                if self.fixed.as_ref().is_none_or(|(last, _)| *last != fixed) {
+                    self.fixed = Some((fixed, Near::new(fixed.size().as_millis())));
+                }
                 let mut late = 0;
                 for (i, (k, v)) in values.drain(..).enumerate() {
                     let ts = meta.times.get(i);
@@ -292,9 +325,12 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
                 late
             }
             _ => {
+                if let Some(slices) = &mut self.slices {
+                    slices.move_to(watermark, lateness);
+                }
                 let mut late = 0;
                 for (i, (k, v)) in values.drain(..).enumerate() {
-                    late += self.fold_into_set(Row::of(meta, i), k, v, watermark, lateness);
+                    late += self.fold_row(Row::of(meta, i), k, v, watermark, lateness);
                 }
                 late
             }
@@ -310,14 +346,9 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
         watermark: Timestamp,
         lateness: Duration,
     ) -> Option<usize> {
-        for slot in 0..2 {
-            let i = self.last[slot];
-            if self.open.get(i).is_some_and(|o| o.interval.contains(ts)) {
-                if slot > 0 {
-                    self.last.swap(0, 1);
-                }
-                return Some(i);
-            }
+        let guess = self.fixed.as_ref().map_or(0, |(_, near)| near.guess(ts));
+        if self.open.get(guess).is_some_and(|o| o.interval.contains(ts)) {
+            return Some(guess);
         }
         let window = Window::Interval(fixed.window_of(ts));
         if window.is_expired(lateness, watermark) {
@@ -327,8 +358,57 @@ impl<K: Key, F: Fold> WindowTables<K, F> {
         if self.combiner == TimestampCombiner::EndOfWindow {
             self.open[i].table.hold = window.result_timestamp();
         }
-        self.last = [i, self.last[0]];
+        if let Some((_, near)) = &mut self.fixed {
+            near.note(ts, i);
+        }
         Some(i)
+    }
+
+    /// Folds one element in that may be in several windows; for how many of them it is too late.
+    #[inline]
+    fn fold_row(
+        &mut self,
+        row: Row<'_>,
+        key: K,
+        value: F::Input,
+        watermark: Timestamp,
+        lateness: Duration,
+    ) -> u64 {
+        let Some(place) = self.slice_of(&row, watermark, lateness) else {
+            return self.fold_into_set(row, key, value, watermark, lateness);
+        };
+        let slice = match (place, &mut self.slices) {
+            (Place::Slice(i), Some(slices)) if slices.all[i].in_step => &mut slices.all[i],
+            (Place::Late(windows), _) => return windows * self.fold.weight(&value),
+            _ => return self.fold_into_set(row, key, value, watermark, lateness),
+        };
+        let late = if slice.late > 0 { slice.late * self.fold.weight(&value) } else { 0 };
+        if self.combiner != TimestampCombiner::EndOfWindow {
+            slice.note_time(&key, row.time(), watermark);
+        }
+        slice.table.add(&self.fold, key, value);
+        late
+    }
+
+    /// Where among the slices a row belongs; nowhere if it is in a single window, or in others than those.
+    #[inline]
+    fn slice_of(&mut self, row: &Row<'_>, watermark: Timestamp, lateness: Duration) -> Option<Place> {
+        let slices = self.slices.as_mut()?;
+        match &row.meta.windows {
+            Windows::Sliding(windows) if *windows == slices.windows => {
+                Some(slices.place(row.time(), watermark, lateness, &mut self.spare))
+            }
+            Windows::Const(WindowSet::Many(set)) => {
+                let span = slices.windows.slice_in(set)?;
+                Some(slices.place_in(span, watermark, lateness, &mut self.spare))
+            }
+            Windows::Each(sets) => {
+                let WindowSet::Many(set) = &sets[row.index] else { return None };
+                let span = slices.windows.slice_in(set)?;
+                Some(slices.place_in(span, watermark, lateness, &mut self.spare))
+            }
+            _ => None,
+        }
     }
 
     fn fold_into_set(
@@ -377,13 +457,21 @@ impl<K: Key, F: Fold> Shard for WindowTables<K, F> {
     }
 
     fn take(&mut self, window: &Window) -> Option<Box<dyn AnyTable>> {
-        let i = self.index.remove(window)?;
-        let taken = self.open.swap_remove(i);
-        if let Some(moved) = self.open.get(i) {
-            self.index.insert(moved.window.clone(), i);
+        let parts = self.slices.as_mut().map(|slices| slices.take(window)).unwrap_or_default();
+        let own = self.index.remove(window).map(|i| {
+            let taken = self.open.swap_remove(i);
+            if let Some(moved) = self.open.get(i) {
+                self.index.insert(moved.window.clone(), i);
+            }
+            taken.table
+        });
+        match own {
+            None if parts.is_empty() => None,
+            own => {
+                let own = own.unwrap_or_else(|| WindowTable::new(self.combiner));
+                Some(Box::new(WindowTable { parts, ..own }))
+            }
         }
-        self.last = [0; 2];
-        Some(Box::new(taken.table))
     }
 
     fn recycle(&mut self, table: Box<dyn AnyTable>) {
@@ -404,6 +492,9 @@ impl<K: Key, F: Fold> Shard for WindowTables<K, F> {
                 reports.push(WindowReport { group, window: open.window.clone(), hold });
             }
         }
+        if let Some(slices) = &mut self.slices {
+            slices.report(group, &mut reports);
+        }
         reports
     }
 
@@ -411,12 +502,16 @@ impl<K: Key, F: Fold> Shard for WindowTables<K, F> {
         put_len(self.open.len(), out)?;
         for open in &self.open {
             put(&open.window, out)?;
-            open.table.save(out)?;
+            open.table.save_own(out)?;
         }
-        Ok(())
+        match &self.slices {
+            Some(slices) => slices.save(out),
+            None => Ok(()),
+        }
     }
 
     fn len(&self) -> usize {
-        self.open.iter().map(|o| o.table.accs.len()).sum()
+        let open: usize = self.open.iter().map(|o| o.table.accs.len()).sum();
+        open + self.slices.as_ref().map_or(0, Slices::len)
     }
 }

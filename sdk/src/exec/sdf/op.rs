@@ -33,6 +33,8 @@ pub trait SdfFactory: Send + Sync {
     fn alignment(&self) -> Option<Alignment> {
         None
     }
+    /// The name of its watermark estimator's type, for people.
+    fn estimator(&self) -> &'static str;
     /// Writes and reads batches of elements with restrictions.
     fn items_codec(&self) -> Arc<dyn BatchCodec>;
     /// One of the parts that engines cut the pairing into, and that they run one by one.
@@ -98,6 +100,12 @@ impl<D: SplittableDoFn> SdfFactory for SdfOp<D> {
 
     fn alignment(&self) -> Option<Alignment> {
         self.alignment.clone()
+    }
+
+    fn estimator(&self) -> &'static str {
+        let name = std::any::type_name::<D::Estimator>();
+        let plain = name.split('<').next().unwrap_or(name);
+        plain.rsplit("::").next().unwrap_or(plain)
     }
 
     fn items_codec(&self) -> Arc<dyn BatchCodec> {

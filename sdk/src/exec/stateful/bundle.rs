@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     KeyedDoFn, Phase, PipelineError, Timestamp,
-    batch::{Batch, Meta, Row, WindowSet},
+    batch::{Batch, Meta, Row, WindowSet, Windows},
     dofn::{EmitRules, Emitter, Observed, ProcessContext, StepScope},
     exec::{Downstream, KernelResult},
     keyed_dofn::{Call, TimerContext, TimerRules},
@@ -55,12 +55,25 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
         let mut pcx = ProcessContext::keyed(scope, first, rules);
         let emit = EmitRules { step, skew: rules.skew, phase: Phase::Process };
         let mut emitter = Emitter::new(out, tags, down.reborrow(), first, emit);
+        let constant = match &meta.windows {
+            Windows::Const(set) => Some(set),
+            _ => None,
+        };
+        // Then no key needs a place where its state would be.
+        let stateless = D::State::NOTHING && !D::ON_WINDOW_EXPIRATION && !*time_sorted;
         for (i, (key, value)) in values.drain(..).enumerate() {
             if scope.cx.control.is_cancelled() {
                 return Err(PipelineError::cancelled());
             }
             let row = Row::of(meta, i);
-            let windows = row.windows();
+            let found;
+            let windows = match constant {
+                Some(set) => set,
+                None => {
+                    found = row.windows();
+                    &found
+                }
+            };
             let Some(window) = windows.as_slice().first() else { continue };
             let missed = || *time_sorted && Turn::of(row.time(), window, lateness, 0).due < watermark;
             if window.is_expired(lateness, watermark) || missed() {
@@ -73,6 +86,14 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
                     }
                     None => *dropped += 1,
                 }
+                continue;
+            }
+            if stateless {
+                pcx.set_row(row);
+                emitter.turn_to(row);
+                dofn.process(&key, value, &mut D::State::initial(), &pcx, &mut emitter)
+                    .map_err(|e| PipelineError::user(step.clone(), Phase::Process, e))?;
+                emitter.end_row()?;
                 continue;
             }
             let n = store.open(&key, window);

@@ -37,6 +37,27 @@ impl Took {
 }
 
 impl<T: Send + 'static> Driver<T> {
+    /// A start that ends by itself and found nothing to do says so, with the number that the next epoch will have: as in
+    /// Spark.
+    pub(super) fn report_nothing(&mut self) {
+        if self.at.ran || self.is_ending() {
+            return;
+        }
+        let now = self.settings.clock.now();
+        let log = EpochLog {
+            epoch: self.at.next,
+            from: self.at.offsets.clone(),
+            to: self.at.offsets.clone(),
+            watermark: self.at.watermark,
+            late: self.at.before,
+            no_data: true,
+            policy: self.settings.policy,
+            began: now,
+        };
+        let none = vec![0; self.feeds.len()];
+        self.report(&log, &none, 0, &None, Took::new(now));
+    }
+
     pub(super) fn report(
         &mut self,
         log: &EpochLog,

@@ -45,6 +45,7 @@ impl<T: Send + 'static> Driver<T> {
 
     fn run_once(&mut self) -> Driven {
         self.next_epoch(false, None, false)?;
+        self.report_nothing();
         Ok(())
     }
 
@@ -58,6 +59,7 @@ impl<T: Send + 'static> Driver<T> {
             .map(|(to, from)| to.unwrap_or_else(|| from.clone()))
             .collect();
         while !self.is_ending() && self.next_epoch(true, Some(&targets), true)? {}
+        self.report_nothing();
         Ok(())
     }
 
