@@ -101,7 +101,7 @@ mod tests {
         match "portable".parse::<RunnerKind>() {
             Ok(kind) => assert!(cfg!(feature = "portable") && kind == RunnerKind::Portable),
             Err(told) => {
-                assert!(!cfg!(feature = "portable") && told.contains("feature `portable`"), "{told}")
+                assert!(!cfg!(feature = "portable") && told.contains("feature `portable`"), "{told}");
             }
         }
         let told = runner_from("portable").map(drop).unwrap_err().to_string();

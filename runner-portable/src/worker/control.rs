@@ -1,14 +1,14 @@
 //! The stream of instructions.
 
-use std::{collections::HashMap, num::NonZero, sync::Arc, time::Duration};
+use std::{collections::HashMap, num::NonZero, sync::Arc, thread, time::Duration};
 
 use purlin_sdk::{
     PipelineError, SystemClock, Timestamp,
     exec::{BundleControl, Checks, RunEnv},
 };
 use tokio::{
-    sync::mpsc,
-    task::{JoinSet, spawn_blocking},
+    sync::{mpsc, oneshot},
+    task::JoinSet,
 };
 use tokio_stream::{StreamExt, wrappers::UnboundedReceiverStream};
 use tracing::Dispatch;
@@ -194,7 +194,7 @@ impl Worker {
                         finalizers.into_iter().for_each(|f| f.run(Timestamp::now()));
                     });
                 };
-                blocking(run).await?;
+                on_a_thread(run).await?;
                 Ok(Response::FinalizeBundle(FinalizeBundleResponse {}))
             }
             Some(Request::MonitoringInfos(request)) => {
@@ -250,7 +250,7 @@ impl Worker {
         let running = Arc::new(Running { io: Arc::new(io), control, stage, state });
         self.bundles.start(instruction, &running);
         let (worker, id) = (self.clone(), instruction.to_owned());
-        let done = blocking(move || {
+        let done = on_a_thread(move || {
             let done = logged(worker.tee.as_ref(), &id, || bundle::run(&running, &worker.common));
             // Closed before the engine is answered, and with that before it can ask for the callbacks.
             done.map(|(response, finalizers)| {
@@ -268,7 +268,7 @@ impl Worker {
             Known::Unknown => return Err(unknown(instruction)),
         };
         // A user's tracker may be slow to say how far it is.
-        let report = blocking(move || Report::running(&running)).await?;
+        let report = on_a_thread(move || Report::running(&running)).await?;
         let (monitoring_infos, monitoring_data) = report.encode(&self.common.ids);
         Ok(ProcessBundleProgressResponse { monitoring_infos, monitoring_data, consuming_received_data: None })
     }
@@ -289,7 +289,7 @@ impl Worker {
             }
             Ok(answer)
         };
-        blocking(split).await?
+        on_a_thread(split).await?
     }
 
     /// Ends everything that hangs on the stream of instructions.
@@ -304,7 +304,7 @@ impl Worker {
         }
         tasks.abort_all();
         let (worker, env) = (self.clone(), self.common.env.clone());
-        let torn = blocking(move || {
+        let torn = on_a_thread(move || {
             let tee = worker.tee.clone();
             logged(tee.as_ref(), "", || worker.descriptors.teardown(&env));
         });
@@ -324,7 +324,17 @@ fn unknown(instruction: &str) -> PipelineError {
     ))
 }
 
-/// Does `work` where it may wait, without keeping others waiting.
-async fn blocking<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Result<R, PipelineError> {
-    spawn_blocking(work).await.map_err(|e| PipelineError::runner(format!("the worker failed: {e}")))
+/// Does `work` on a thread of its own, where it may wait for as long as it likes: a pool would have an end, and on one of
+/// tokio's the user's code would find itself in a runtime that it has nowhere else.
+async fn on_a_thread<R: Send + 'static>(
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, PipelineError> {
+    let (tell, told) = oneshot::channel();
+    let thread = thread::Builder::new().name("bundle".to_owned());
+    let spawned = thread.spawn(move || {
+        // When nobody waits for it any more the worker is ending.
+        let _ = tell.send(work());
+    });
+    spawned.map_err(|e| PipelineError::runner(format!("the worker cannot start a thread: {e}")))?;
+    told.await.map_err(|_| PipelineError::runner("the worker failed: a thread of it ended without a result"))
 }

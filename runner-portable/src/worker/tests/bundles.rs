@@ -10,7 +10,14 @@ use crate::urns::{self, transform};
 
 fn doubled() -> Graph {
     let p = Pipeline::new();
-    p.create("Numbers", [1_i64]).map("Double", |n| 2 * n).map("Text", |n| n.to_string());
+    let double = |n| {
+        assert!(
+            tokio::runtime::Handle::try_current().is_err(),
+            "user code runs in a runtime that it has nowhere else"
+        );
+        2 * n
+    };
+    p.create("Numbers", [1_i64]).map("Double", double).map("Text", |n| n.to_string());
     p.build().unwrap()
 }
 
@@ -55,14 +62,15 @@ async fn elements_go_through_kernels_as_the_descriptors_coders_say() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bundle_may_wait_for_another() {
     let engine = doubling().await;
-    for i in 0..40 {
+    // More than tokio has threads for what blocks.
+    for i in 0..600 {
         engine.process(&format!("i{i}"), "double");
     }
     // The last is done while all others wait.
-    for i in (0..40).rev() {
+    for i in (0..600).rev() {
         let id = format!("i{i}");
-        engine.data(&id, "src", &numbers(&[i]), true).await;
-        assert_eq!(read::<String>(&engine.output(&id, "snk").await), [((2 * i).to_string(), 7)]);
+        engine.data(&id, "src", &numbers(&[i % 100]), true).await;
+        assert_eq!(read::<String>(&engine.output(&id, "snk").await), [((2 * (i % 100)).to_string(), 7)]);
         engine.processed(&id).await;
     }
     engine.end().await.unwrap();

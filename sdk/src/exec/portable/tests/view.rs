@@ -1,6 +1,6 @@
 //! Side inputs of what an engine has gathered.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use super::support::{batch, secs};
 use crate::{
@@ -25,7 +25,7 @@ fn read<V: Clone + Send + Sync + 'static>(
     let (first, second) = elements.split_at(elements.len() / 2);
     let value = factory.value_of(vec![boxed(first), boxed(second)])?;
     let mut views = ViewSnapshot::default();
-    let ready = HashMap::from([(Window::Global, value)]);
+    let ready = [(Window::Global, value)].into_iter().collect();
     views.views.insert(view.path().clone(), (Arc::new(GlobalWindows), ready));
     views.get(view, &Window::Global)
 }
