@@ -284,6 +284,70 @@ fn a_batch_waits_in_processing_time_and_holds_the_watermark() {
     });
 }
 
+#[derive(KeyedState)]
+#[keyed_state(crate = "purlin_sdk")]
+struct Known {
+    seen: Value<bool>,
+    #[timer(processing)]
+    over: Timer,
+}
+
+/// Passes what it has not seen for a minute.
+#[derive(Clone)]
+struct Once;
+
+impl KeyedDoFn for Once {
+    type Key = String;
+    type Value = i64;
+    type Output = i64;
+    type State = Known;
+
+    fn process(
+        &mut self,
+        _: &String,
+        x: i64,
+        s: &mut Known,
+        cx: &ProcessContext<'_>,
+        out: &mut Emitter<'_, i64>,
+    ) -> Result {
+        if s.seen.is_empty() {
+            s.seen.write(true);
+            out.emit(x);
+            s.over.without_output_timestamp().set_after(cx, Duration::from_secs(60))?;
+        }
+        Ok(())
+    }
+
+    fn on_timer(
+        &mut self,
+        _: KnownTimer,
+        _: &String,
+        s: &mut Known,
+        _: &TimerContext<'_>,
+        _: &mut Emitter<'_, i64>,
+    ) -> Result {
+        s.seen.clear();
+        Ok(())
+    }
+}
+
+#[test]
+fn a_timer_that_emits_nothing_fires_in_processing_time() {
+    same(|p| {
+        let pair = |n: i64| ("k".to_owned(), n);
+        let script = TestStream::new()
+            .element_at(pair(1), at(1))
+            // Prism lets elements of a keyed DoFn wait until the watermark has come to them.
+            .advance_watermark_to(at(10))
+            .advance_processing_time(Duration::from_secs(50))
+            .element_at(pair(12), at(12))
+            .advance_watermark_to(at(20))
+            .advance_processing_time(Duration::from_secs(20))
+            .element_at(pair(23), at(23));
+        p.apply("Script", script).par_do_keyed("Once", Once)
+    });
+}
+
 #[test]
 fn a_window_that_ends_lets_nothing_wait() {
     same(|p| {

@@ -249,6 +249,8 @@ struct Engine {
     watermark: Timestamp,
     clock: ManualClock,
     window: CoderSpec,
+    /// The sizes of the pieces in which the last bundle's timers came.
+    pieces: Vec<usize>,
     out: Vec<((String, String), Timestamp, Window)>,
 }
 
@@ -291,6 +293,7 @@ impl Engine {
             watermark: Timestamp::MIN,
             clock: ManualClock::default(),
             window,
+            pieces: Vec::new(),
             out: Vec::new(),
         }
     }
@@ -334,7 +337,9 @@ impl Engine {
             }
         }
         let coder = self.coder();
-        for TimerBytes { family, timers } in self.link.end() {
+        let ended = self.link.end();
+        self.pieces = ended.iter().map(|piece| piece.timers.len()).collect();
+        for TimerBytes { family, timers } in ended {
             let mut rest = &timers[..];
             while !rest.is_empty() {
                 let TimerData { key, tag, windows, firing } =
@@ -574,6 +579,40 @@ fn a_bundle_that_fails_writes_nothing_and_says_why() {
     };
     let e = engine.bundle(vec![batch], Vec::new()).unwrap_err().to_string();
     assert!(e.contains("its state `value` cannot be read"), "{e}");
+}
+
+#[test]
+fn an_engine_that_removes_state_before_its_timers_fire_is_told() {
+    let mut engine = Engine::of(Untold, true);
+    engine.elements(&[command(7, 3)], &ten(0));
+    engine.memory.bags.lock().unwrap().clear();
+    let (name, firing) = engine.timers.pop_first().unwrap();
+    let fire = |engine: &mut Engine, firing: TimerFiring| {
+        let data = TimerData {
+            key: name.1.clone(),
+            tag: String::new(),
+            windows: vec![name.3.clone()],
+            firing: Some(firing),
+        };
+        let mut timers = Vec::new();
+        engine.coder().encode(&data, Context::Nested, &mut timers).unwrap();
+        engine.bundle(Vec::new(), vec![TimerBytes { family: name.0.clone(), timers }])
+    };
+    let e = fire(&mut engine, firing).unwrap_err().to_string();
+    assert!(e.contains("timer `Some(Alarm)`") && e.contains("removed the state"), "{e}");
+    // One that was cleared, as Prism fires it.
+    let pane = PaneInfo { is_first: false, ..PaneInfo::NO_FIRING };
+    fire(&mut engine, TimerFiring { pane, ..firing }).unwrap();
+}
+
+#[test]
+fn many_timers_go_out_in_pieces() {
+    let mut engine = Engine::of(Untold, false);
+    let elements: Vec<_> = (0..30_000).map(|n| (format!("a key of some length {n}"), (7, 5), 1)).collect();
+    engine.elements(&elements, &Window::Global);
+    assert_eq!(engine.timers.len(), 30_000);
+    let [first, second] = engine.pieces[..] else { panic!("{:?}", engine.pieces) };
+    assert!(first < (1 << 20) + 100 && second < first, "{first} {second}");
 }
 
 /// Nothing kept, nothing set.

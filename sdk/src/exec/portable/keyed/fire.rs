@@ -9,9 +9,11 @@ use super::{
 };
 use crate::{
     KeyedDoFn, Phase, PipelineError, Timestamp,
+    coder::TimerFiring,
     exec::{Downstream, KernelResult},
     keyed_dofn::TimerRules,
     state::{KeyedState, TimeDomain, TimerEntry},
+    window::PaneInfo,
 };
 
 /// How often the timers of a bundle may fire: more is a loop without an end.
@@ -36,6 +38,14 @@ impl<K, S: KeyedState> Slot<K, S> {
         let mut pending = self.engine.keys().filter_map(|(number, _)| families.get(*number));
         (D::ON_WINDOW_EXPIRATION && self.had_element)
             || pending.any(|family| family.time == TimeDomain::Processing)
+    }
+
+    /// Whether a timer that the engine fires is known to nobody, since nothing is left of the state. Prism fires
+    /// processing-time timers that are cleared, without the pane that they were set with: that is none of these.
+    fn is_lost(&mut self, name: &TimerName, firing: TimerFiring) -> bool {
+        firing.pane == PaneInfo::NO_FIRING
+            && !self.had_timers()
+            && !self.entries().iter().any(|(of, ..)| of == name)
     }
 
     /// The engine fires a timer, and has it no more. Says how far time has come for certain: nothing when it is another
@@ -91,6 +101,16 @@ impl<D: KeyedDoFn> KeyedRoot<D> {
                 slot.expiry = false;
                 ends.insert((firing.fire_timestamp, n));
                 come[time as usize] = come[time as usize].max(firing.fire_timestamp);
+            } else if slot.is_lost(&name, firing) {
+                let what = format!(
+                    "the engine fires its timer `{:?}` of {} at {}, and has removed the state of that window before, as \
+                     Prism does at the window's end however much lateness is allowed. Set timers no later than the window \
+                     ends, or allow no lateness",
+                    D::State::name_timer(name.0, &name.1),
+                    slot.window,
+                    firing.fire_timestamp
+                );
+                return Err(PipelineError::contract(self.step.clone(), Phase::Timer, what));
             } else if let Some(come_to) = slot.fired(&name, time, firing.fire_timestamp) {
                 come[time as usize] = come[time as usize].max(come_to);
             }

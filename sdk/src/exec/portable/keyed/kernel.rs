@@ -32,9 +32,13 @@ pub(super) struct Family<K> {
     pub(super) coder: TimerCoder<K>,
 }
 
-/// When a timer fires. One that holds nothing has the last timestamp there is.
-fn firing(fire_timestamp: Timestamp, hold: Option<Timestamp>) -> TimerFiring {
-    TimerFiring { fire_timestamp, hold_timestamp: hold.unwrap_or(Timestamp::MAX), pane: PaneInfo::NO_FIRING }
+/// Timers go out in pieces of about so many bytes, which every engine takes.
+const PIECE: usize = 1 << 20;
+
+/// When a timer fires. One that holds nothing holds the window's expiry, at which it fires at the latest: an engine that
+/// removes state as soon as the output watermark lets it must not do so before.
+fn firing(fire_timestamp: Timestamp, hold: Option<Timestamp>, expiry: Timestamp) -> TimerFiring {
+    TimerFiring { fire_timestamp, hold_timestamp: hold.unwrap_or(expiry), pane: PaneInfo::NO_FIRING }
 }
 
 /// The kernel of a keyed DoFn whose state and timers are an engine's.
@@ -192,30 +196,34 @@ impl<D: KeyedDoFn> KeyedRoot<D> {
     /// Writes everything back that has changed.
     fn store(&mut self) -> Result {
         let expiry = self.layout.expiry.then(|| self.families.len() - 1);
-        let mut bytes: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
+        let mut pieces: BTreeMap<usize, Vec<Vec<u8>>> = BTreeMap::new();
         for slot in &mut self.slots {
             let mut set: Vec<(usize, String, Option<TimerFiring>)> = Vec::new();
+            let end = slot.window.expiry(self.lateness);
             for ((number, tag), entry) in slot.timer_changes() {
-                let firing = entry.map(|entry| firing(entry.fire, entry.output));
+                let firing = entry.map(|entry| firing(entry.fire, entry.output, end));
                 set.push((number, tag, firing));
             }
             if let (Some(number), true) = (expiry, slot.waits_for_expiry::<D>(&self.families)) {
                 let hold = D::ON_WINDOW_EXPIRATION.then(|| slot.window.result_timestamp());
-                set.push((number, String::new(), Some(firing(slot.window.expiry(self.lateness), hold))));
+                set.push((number, String::new(), Some(firing(end, hold, end))));
                 slot.expiry = true;
             }
             for (number, tag, firing) in set {
                 let windows = vec![slot.window.clone()];
                 let timer = TimerData { key: slot.key.clone(), tag, windows, firing };
-                let out = bytes.entry(number).or_default();
-                self.families[number].coder.encode(&timer, Context::Nested, out)?;
+                let of = pieces.entry(number).or_default();
+                if of.last().is_none_or(|piece| piece.len() >= PIECE) {
+                    of.push(Vec::new());
+                }
+                if let Some(piece) = of.last_mut() {
+                    self.families[number].coder.encode(&timer, Context::Nested, piece)?;
+                }
             }
         }
-        let family = |(number, timers): (usize, Vec<u8>)| TimerBytes {
-            family: self.families[number].name.clone(),
-            timers,
-        };
-        self.link.set(bytes.into_iter().map(family).collect());
+        let pieces = pieces.into_iter().flat_map(|(n, of)| of.into_iter().map(move |timers| (n, timers)));
+        let named = |(n, timers): (usize, _)| TimerBytes { family: self.families[n].name.clone(), timers };
+        self.link.set(pieces.map(named).collect());
         if !self.bags.is_empty() && !self.slots.is_empty() {
             let access = self.link.state()?;
             self.slots.iter_mut().try_for_each(|slot| slot.store(&self.layout, &*access))?;

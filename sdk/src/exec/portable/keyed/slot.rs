@@ -146,6 +146,11 @@ impl<K, S: KeyedState> Slot<K, S> {
         done.map(|()| next)
     }
 
+    /// Whether anything was in the bag of the timers.
+    pub(super) fn had_timers(&self) -> bool {
+        !self.timers.is_empty()
+    }
+
     /// The timers that are set.
     pub(super) fn entries(&mut self) -> Vec<(TimerName, TimeDomain, TimerEntry)> {
         let mut all = Vec::new();
