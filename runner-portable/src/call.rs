@@ -162,7 +162,7 @@ impl Provisioned {
             provision: Some(self.provision),
             ..WorkerEndpoints::default()
         };
-        let graph = Arc::new(WorkerGraph { graph, fingerprint });
+        let graph = Arc::new(WorkerGraph::new(graph, fingerprint));
         let runtime = runtime()?;
         let done = runtime.block_on(worker::run(graph, endpoints));
         runtime.shutdown_timeout(Duration::from_secs(2));
@@ -233,7 +233,7 @@ pub fn serve_pool(
     told: impl FnOnce(std::net::SocketAddr),
 ) -> Result<(), PipelineError> {
     let fingerprint = fingerprint(&graph);
-    let graph = Arc::new(WorkerGraph { graph, fingerprint });
+    let graph = Arc::new(WorkerGraph::new(graph, fingerprint));
     runtime()?.block_on(async {
         let pool = WorkerPool::listen(address, start_worker(graph)).await?;
         told(pool.address());

@@ -3,7 +3,9 @@
 
 mod artifacts;
 mod call;
+mod failures;
 mod launcher;
+mod leftovers;
 mod payload;
 mod pipeline;
 mod pool;

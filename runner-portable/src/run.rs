@@ -6,14 +6,18 @@ use std::{
     time::Duration,
 };
 
-use purlin_sdk::{PipelineError, RunControl, RunShared, StallReport, graph::Graph, metrics::MetricsSnapshot};
+use purlin_sdk::{
+    PipelineError, RunControl, RunShared, RunState, StallReport, graph::Graph, metrics::MetricsSnapshot,
+};
 use tokio::{
     runtime::{Builder, Handle, Runtime},
     sync::mpsc as channels,
 };
 
 use crate::{
+    failures::Failures,
     launcher::{ARGUMENTS, FINGERPRINT, Files, Job, OptionValue, Request, Submission, snapshot, watch},
+    leftovers::Leftovers,
     pipeline::{Artifact, Environment, environment, fingerprint, translate},
     pool::{StartWorker, WorkerPool},
     proto::{fn_execution::StartWorkerRequest, pipeline::ApiServiceDescriptor},
@@ -73,7 +77,7 @@ pub(crate) fn follow(
                 return None;
             }
         };
-        let Started { job, mut pool } = started;
+        let Started { job, mut pool, failures, leftovers } = started;
         let (requests, mut requested) = channels::unbounded_channel();
         let control = Control {
             job: job.clone(),
@@ -84,7 +88,7 @@ pub(crate) fn follow(
         shared.attach(Arc::new(control));
         drop(tell.send(Ok(())));
         let result = tokio::select! {
-            result = watch(&job, &mut requested) => result,
+            result = watch(&job, &mut requested, &failures) => result,
             error = broken(&mut pool) => {
                 // The engine would wait for the worker, some for minutes.
                 if let Err(e) = job.cancel().await {
@@ -96,11 +100,13 @@ pub(crate) fn follow(
         if let Some(pool) = pool {
             pool.end().await;
         }
-        Some(result)
+        Some((result, leftovers))
     });
     runtime.shutdown_timeout(SHUTDOWN);
-    if let Some(result) = result {
-        shared.finish(result);
+    if let Some((result, leftovers)) = result {
+        let done = result.as_ref().is_ok_and(|outcome| outcome.state == RunState::Done);
+        let settled = if done { leftovers.settle() } else { Ok(()) };
+        shared.finish(settled.and(result));
     }
 }
 
@@ -116,12 +122,16 @@ async fn broken(pool: &mut Option<WorkerPool>) -> PipelineError {
 struct Started {
     job: Job,
     pool: Option<WorkerPool>,
+    failures: Arc<Failures>,
+    leftovers: Arc<Leftovers>,
 }
 
 async fn start(launch: Launch) -> Result<Started, PipelineError> {
     let Launch { graph, endpoint, environment: place, job_name, mut options, artifacts, arguments, program } =
         launch;
     let fingerprint = fingerprint(&graph);
+    let failures = Arc::new(Failures::of(&graph));
+    let leftovers = Arc::new(Leftovers::default());
     // First, so that what no engine can do is told without one.
     let mut pipeline = translate(&graph, &fingerprint, environment(&place, "", &program, &artifacts))?;
     if options.get(STABLE_INPUT).is_some_and(|value| *value == OptionValue::text("assumed")) {
@@ -129,7 +139,12 @@ async fn start(launch: Launch) -> Result<Started, PipelineError> {
     }
     let pool = match place {
         Environment::Loopback => {
-            let graph = Arc::new(WorkerGraph { graph, fingerprint: fingerprint.clone() });
+            let graph = Arc::new(WorkerGraph {
+                graph,
+                fingerprint: fingerprint.clone(),
+                failures: failures.clone(),
+                leftovers: leftovers.clone(),
+            });
             Some(WorkerPool::listen("127.0.0.1:0", start_worker(graph)).await?)
         }
         Environment::External(_) | Environment::Process(_) => None,
@@ -144,7 +159,7 @@ async fn start(launch: Launch) -> Result<Started, PipelineError> {
     options.insert(FINGERPRINT.to_owned(), OptionValue::text(fingerprint));
     let submission = Submission { endpoint, name: job_name, pipeline, options, files: Files(artifacts) };
     match Job::submit(submission).await {
-        Ok(job) => Ok(Started { job, pool }),
+        Ok(job) => Ok(Started { job, pool, failures, leftovers }),
         Err(e) => {
             if let Some(pool) = pool {
                 pool.end().await;
@@ -166,6 +181,7 @@ fn unstable(refused: PipelineError) -> PipelineError {
 pub(crate) fn start_worker(graph: Arc<WorkerGraph>) -> StartWorker {
     Arc::new(move |request: StartWorkerRequest| {
         let graph = graph.clone();
+        graph.leftovers.begin();
         let url = |endpoint: Option<ApiServiceDescriptor>| endpoint.map(|e| e.url).unwrap_or_default();
         let endpoints = WorkerEndpoints {
             worker_id: request.worker_id,

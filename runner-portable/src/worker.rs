@@ -37,12 +37,26 @@ use std::sync::Arc;
 
 use purlin_sdk::{PipelineError, graph::Graph};
 
+use crate::{failures::Failures, leftovers::Leftovers};
+
 /// The pipeline that bundles are of, as this process has built it.
 pub(crate) struct WorkerGraph {
     /// The pipeline.
     pub(crate) graph: Graph,
     /// What the engine's payloads must name, or the bundles are of another pipeline.
     pub(crate) fingerprint: String,
+    /// Where errors go on their way to the engine.
+    pub(crate) failures: Arc<Failures>,
+    /// Where what is left at the end of a worker goes.
+    pub(crate) leftovers: Arc<Leftovers>,
+}
+
+impl WorkerGraph {
+    /// Of a pipeline whose errors the engine alone hands on.
+    pub(crate) fn new(graph: Graph, fingerprint: String) -> WorkerGraph {
+        let failures = Arc::new(Failures::of(&graph));
+        WorkerGraph { graph, fingerprint, failures, leftovers: Arc::default() }
+    }
 }
 
 /// Where the engine is.

@@ -2,8 +2,11 @@
 
 use std::collections::VecDeque;
 
-use crate::proto::job_management::{
-    JobMessage, job_message::MessageImportance as Importance, job_state::Enum as State,
+use crate::{
+    failures::plain,
+    proto::job_management::{
+        JobMessage, job_message::MessageImportance as Importance, job_state::Enum as State,
+    },
 };
 
 /// How many errors are kept.
@@ -17,13 +20,14 @@ pub(super) struct Messages {
 
 impl Messages {
     pub(super) fn message(&mut self, job: &str, message: &JobMessage) {
-        let text = message.message_text.trim_end();
+        let said = message.message_text.trim_end();
+        let text = plain(said);
         match message.importance() {
             Importance::JobMessageError => {
                 tracing::error!(target: "purlin::engine", job, "{text}");
-                if !text.is_empty() && !self.errors.iter().any(|told| told == text) {
+                if !said.is_empty() && !self.errors.iter().any(|told| told == said) {
                     self.errors.truncate(MOST - 1);
-                    self.errors.push_front(text.to_owned());
+                    self.errors.push_front(said.to_owned());
                 }
             }
             Importance::JobMessageWarning => tracing::warn!(target: "purlin::engine", job, "{text}"),
@@ -38,7 +42,7 @@ impl Messages {
         tracing::info!(target: "purlin::engine", job, "the job is {}", state.as_str_name());
     }
 
-    /// Why the job failed, as the engine has it.
+    /// Why the job failed, as the engine has it, with the marks that workers put in.
     pub(super) fn why(&self) -> String {
         match self.errors.len() {
             0 => "the engine does not say why: look into its log".to_owned(),

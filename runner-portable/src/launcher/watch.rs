@@ -6,8 +6,9 @@ use purlin_sdk::{PipelineError, RunOutcome, RunResult, RunState, metrics::Metric
 use tokio::{sync::mpsc, time};
 
 use super::{job::Job, messages::Messages, metrics};
-use crate::proto::job_management::{
-    JobMessagesResponse, job_messages_response::Response, job_state::Enum as State,
+use crate::{
+    failures::{Failures, plain},
+    proto::job_management::{JobMessagesResponse, job_messages_response::Response, job_state::Enum as State},
 };
 
 /// How often the engine is asked whether it is still there.
@@ -29,14 +30,19 @@ pub(crate) enum Request {
 }
 
 /// Follows `job` until it is over.
-pub(crate) async fn watch(job: &Job, requests: &mut mpsc::UnboundedReceiver<Request>) -> RunResult {
-    let mut watch = Watch { job, messages: Messages::default(), cancelled: false };
+pub(crate) async fn watch(
+    job: &Job,
+    requests: &mut mpsc::UnboundedReceiver<Request>,
+    failures: &Failures,
+) -> RunResult {
+    let mut watch = Watch { job, failures, messages: Messages::default(), cancelled: false };
     let end = watch.until_the_end(requests).await?;
     watch.result(end).await
 }
 
 struct Watch<'a> {
     job: &'a Job,
+    failures: &'a Failures,
     messages: Messages,
     cancelled: bool,
 }
@@ -161,11 +167,13 @@ impl Watch<'_> {
             // Some engines say that a job failed which they were asked to cancel.
             _ if self.cancelled => RunState::Cancelled,
             _ => {
-                return Err(PipelineError::runner(format!(
-                    "the job {} failed at the engine: {}",
-                    self.job.id,
-                    self.messages.why()
-                )));
+                let (job, why) = (&self.job.id, self.messages.why());
+                return Err(match self.failures.find(&why) {
+                    Some(error) => error.with_note(format!("so the job {job} failed at the engine")),
+                    None => {
+                        PipelineError::runner(format!("the job {job} failed at the engine: {}", plain(&why)))
+                    }
+                });
             }
         };
         let metrics = match self.job.metrics().await {

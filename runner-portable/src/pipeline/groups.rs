@@ -70,7 +70,7 @@ fn add_keyed(node: &Node, keyed: &dyn PortableKeyed, components: &mut Components
     if !timers.is_empty() {
         let key = keyed.key().map_err(|e| format!("its key has no coder: {e}"))?;
         let (_, window) = match node.inputs.first() {
-            Some(input) => windows::window_fn(&*components.collection(*input).strategy.window_fn),
+            Some(input) => windows::window_fn(&*components.collection(*input).strategy.window_fn, false),
             None => return Err("it reads nothing".to_owned()),
         };
         let coder = components.coders.id(&CoderSpec::Timer(Box::new(key), Box::new(window)));

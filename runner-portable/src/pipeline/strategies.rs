@@ -42,11 +42,11 @@ fn strategy(of: &WindowingStrategy, coders: &mut Coders) -> Result<beam::Windowi
             of.window_fn.spec()
         ));
     }
-    let merges = match (of.window_fn.is_merging(), of.merged) {
-        (true, false) => merge_status::Enum::NeedsMerge,
-        // Merged windows of a user's stay as they are; that they merged once is nothing to an engine.
-        (true, true) if is_standard => merge_status::Enum::AlreadyMerged,
-        _ => merge_status::Enum::NonMerging,
+    // Merged windows stay as they are, which Beam calls `ALREADY_MERGED`. Prism takes that and merges again, so that the
+    // engine is told that they do not merge.
+    let merges = match of.window_fn.is_merging() && !of.merged {
+        true => merge_status::Enum::NeedsMerge,
+        false => merge_status::Enum::NonMerging,
     };
     let output_time = match of.timestamp_combiner {
         TimestampCombiner::EndOfWindow => output_time::Enum::EndOfWindow,
@@ -74,7 +74,7 @@ fn strategy(of: &WindowingStrategy, coders: &mut Coders) -> Result<beam::Windowi
         OnTimeBehavior::FireAlways => on_time_behavior::Enum::FireAlways,
         OnTimeBehavior::FireIfNonEmpty => on_time_behavior::Enum::FireIfNonempty,
     };
-    let (window_fn, window_coder) = windows::window_fn(&*of.window_fn);
+    let (window_fn, window_coder) = windows::window_fn(&*of.window_fn, of.merged);
     Ok(beam::WindowingStrategy {
         window_fn: Some(window_fn),
         merge_status: merges.into(),
@@ -100,6 +100,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::urns;
 
     fn sessions() -> WindowingStrategy {
         WindowingStrategy {
@@ -128,7 +129,9 @@ mod tests {
         assert_eq!(said.on_time_behavior(), on_time_behavior::Enum::FireIfNonempty);
         assert_eq!((said.allowed_lateness, said.assigns_to_one_window), (5_000, true));
         let merged = strategy(&of.after_grouping(), &mut coders).unwrap();
-        assert_eq!(merged.merge_status(), merge_status::Enum::AlreadyMerged);
+        assert_eq!(merged.merge_status(), merge_status::Enum::NonMerging);
+        assert_eq!(merged.window_fn.unwrap().urn, urns::window_fn::FIXED);
+        assert_eq!(merged.window_coder_id, said.window_coder_id);
     }
 
     #[test]

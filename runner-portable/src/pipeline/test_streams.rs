@@ -8,7 +8,7 @@ use purlin_sdk::{
     testing::{StreamEvent, TestStreamSource},
 };
 
-use super::{Refused, components::Components};
+use super::{Refused, coders::submitted, components::Components};
 use crate::{
     proto::pipeline::{
         TestStreamPayload,
@@ -32,7 +32,7 @@ pub(super) fn add(
     let output = node.outputs.first().ok_or("it makes nothing")?;
     let collection = components.collection(*output);
     // The length in front is how the value gets its outer form, which is what a script has.
-    let value = CoderSpec::LengthPrefix(Box::new(collection.coder.clone()));
+    let value = CoderSpec::LengthPrefix(Box::new(submitted(&collection.coder)));
     let windowed = CoderSpec::WindowedValue(Box::new(value), Box::new(CoderSpec::GlobalWindow));
     let codec = collection.codec.wire(&windowed).map_err(|e| format!("its elements have no coder: {e}"))?;
     let mut events = Vec::new();

@@ -60,7 +60,8 @@ fn run_caught(
     let ran = instance.kernels.run(BundleInput::Batches(Vec::new()), &cx);
     let ran = ran.and_then(|()| settled(running, &instance));
     if let Err(error) = ran {
-        instance.teardown(&common.env);
+        // The bundle's own error is the one to tell.
+        let _ = instance.teardown(&common.env);
         return Err(error);
     }
     stage.give_back(instance);

@@ -99,6 +99,13 @@ impl Bundles {
         self.lock().finalizers.remove(instruction).unwrap_or_default()
     }
 
+    /// The callbacks of all bundles that the engine has not called for, in the order in which they were over.
+    pub(super) fn leftovers(&self) -> Vec<Finalizer> {
+        let mut all = self.lock();
+        let All { order, finalizers, .. } = &mut *all;
+        order.iter().filter_map(|instruction| finalizers.remove(instruction)).flatten().collect()
+    }
+
     pub(super) fn get(&self, instruction: &str) -> Known {
         let all = self.lock();
         match all.open.get(instruction) {

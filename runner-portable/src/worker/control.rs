@@ -28,12 +28,16 @@ use super::{
     state::StatePlane,
     status,
 };
-use crate::proto::fn_execution::{
-    FinalizeBundleResponse, HarnessMonitoringInfosResponse, InstructionRequest, InstructionResponse,
-    MonitoringInfosMetadataResponse, ProcessBundleProgressResponse, ProcessBundleRequest,
-    ProcessBundleResponse, ProcessBundleSplitRequest, ProcessBundleSplitResponse, RegisterResponse,
-    SampleDataResponse, beam_fn_control_client::BeamFnControlClient, instruction_request::Request,
-    instruction_response::Response, log_entry::severity::Enum as Severity,
+use crate::{
+    failures::Failures,
+    leftovers::Leftovers,
+    proto::fn_execution::{
+        FinalizeBundleResponse, HarnessMonitoringInfosResponse, InstructionRequest, InstructionResponse,
+        MonitoringInfosMetadataResponse, ProcessBundleProgressResponse, ProcessBundleRequest,
+        ProcessBundleResponse, ProcessBundleSplitRequest, ProcessBundleSplitResponse, RegisterResponse,
+        SampleDataResponse, beam_fn_control_client::BeamFnControlClient, instruction_request::Request,
+        instruction_response::Response, log_entry::severity::Enum as Severity,
+    },
 };
 
 /// How long bundles that were told to stop are waited for when the engine has gone.
@@ -49,6 +53,8 @@ struct Worker {
     common: Common,
     log: Option<Arc<Log>>,
     tee: Option<Dispatch>,
+    failures: Arc<Failures>,
+    leftovers: Arc<Leftovers>,
 }
 
 /// Answers instructions until the engine ends the stream.
@@ -87,7 +93,10 @@ pub(super) async fn serve(
         checks: Checks::default(),
     };
     let inboxes = Arc::new(Inboxes::default());
+    let (failures, leftovers) = (graph.failures.clone(), graph.leftovers.clone());
     let worker = Arc::new(Worker {
+        failures,
+        leftovers,
         descriptors: Descriptors::new(graph, channel.clone()),
         bundles,
         data: DataPlane::new(id.clone(), inboxes.clone()),
@@ -156,10 +165,10 @@ impl Worker {
                 response: Some(response),
             },
             Err(e) => {
-                let error = e.to_string();
                 if let Some(log) = &self.log {
-                    log.send(Severity::Error, instruction, error.clone(), String::new());
+                    log.send(Severity::Error, instruction, e.to_string(), String::new());
                 }
+                let error = self.failures.text(&e);
                 InstructionResponse { instruction_id: instruction.to_owned(), error, response: None }
             }
         }
@@ -295,6 +304,7 @@ impl Worker {
     /// Ends everything that hangs on the stream of instructions.
     async fn close(self: Arc<Worker>, mut tasks: JoinSet<()>, log_task: Option<LogTask>) {
         self.bundles.cancel();
+        self.leftovers.finalizers(self.bundles.leftovers());
         self.inboxes.fail("the engine ended the stream of instructions");
         self.data.close().await;
         self.state.close().await;
@@ -306,10 +316,10 @@ impl Worker {
         let (worker, env) = (self.clone(), self.common.env.clone());
         let torn = on_a_thread(move || {
             let tee = worker.tee.clone();
-            logged(tee.as_ref(), "", || worker.descriptors.teardown(&env));
+            logged(tee.as_ref(), "", || worker.descriptors.teardown(&env))
         });
-        if let Err(e) = torn.await {
-            tracing::error!("{e}");
+        if let Err(e) | Ok(Some(e)) = torn.await.map(Result::err) {
+            self.leftovers.torn(e);
         }
         drop(self);
         if let Some(task) = log_task {

@@ -76,8 +76,11 @@ impl Descriptors {
     }
 
     /// Tears all idle kernels down.
-    pub(super) fn teardown(&self, env: &Arc<RunEnv>) {
+    ///
+    /// # Errors
+    /// The first of those that fail.
+    pub(super) fn teardown(&self, env: &Arc<RunEnv>) -> Result<(), PipelineError> {
         let all: Vec<Entry> = self.lock().values().cloned().collect();
-        all.iter().filter_map(|entry| entry.get()).for_each(|stage| stage.teardown(env));
+        all.iter().filter_map(|entry| entry.get()).fold(Ok(()), |torn, stage| torn.and(stage.teardown(env)))
     }
 }

@@ -248,6 +248,18 @@ impl<'a> Reader<'a> {
                 ends.insert(collection, known);
             }
         }
+        // Where a flatten's inputs have other coders than its output, Prism puts flattens of one input each before it,
+        // whose outputs have its output's coder, and its output's name behind the input's.
+        for (id, transform) in &self.transforms {
+            let Transform::Flatten = transform else { continue };
+            for output in self.outputs(id).into_iter().flatten() {
+                let parts = output.match_indices("_to_").map(|(at, to)| &output[at + to.len()..]);
+                let known = parts.filter_map(|name| by_name(name, self.graph)).next();
+                if let (false, Some(known)) = (ends.contains_key(output), known) {
+                    ends.insert(output, known);
+                }
+            }
+        }
         loop {
             let before = ends.len();
             for id in

@@ -54,23 +54,25 @@ impl Stage {
         self.plan.slots.first().map(|slot| slot.step.clone())
     }
 
-    /// Tears all idle kernels down. What fails there has nobody to be told to but the log.
-    pub(super) fn teardown(&self, env: &Arc<RunEnv>) {
+    /// Tears all idle kernels down.
+    ///
+    /// # Errors
+    /// The first of those that fail.
+    pub(super) fn teardown(&self, env: &Arc<RunEnv>) -> Result<(), PipelineError> {
         let idle = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
-        for instance in idle {
-            instance.teardown(env);
-        }
+        idle.into_iter().fold(Ok(()), |torn, instance| torn.and(instance.teardown(env)))
     }
 }
 
 impl Instance {
-    /// Tears the kernels down.
-    pub(super) fn teardown(self, env: &Arc<RunEnv>) {
+    /// Tears the kernels down. What fails is in the log too: not everybody has somebody to tell it to.
+    ///
+    /// # Errors
+    /// The first of those that fail.
+    pub(super) fn teardown(self, env: &Arc<RunEnv>) -> Result<(), PipelineError> {
         let cx = BundleCx::new(env.clone(), Effects::default());
         let torn = catch_unwind(AssertUnwindSafe(|| self.kernels.teardown(&cx)));
         let torn = torn.unwrap_or_else(|payload| Err(PipelineError::panic(None, None, &*payload)));
-        if let Err(e) = torn {
-            tracing::error!("{e}");
-        }
+        torn.inspect_err(|e| tracing::error!("{e}"))
     }
 }

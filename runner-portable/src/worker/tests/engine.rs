@@ -267,7 +267,7 @@ impl Engine {
             provision: Some(url.clone()),
             ..WorkerEndpoints::default()
         };
-        let graph = Arc::new(WorkerGraph { graph, fingerprint: FINGERPRINT.to_owned() });
+        let graph = Arc::new(WorkerGraph::new(graph, FINGERPRINT.to_owned()));
         let worker = tokio::spawn(run(graph, endpoints));
         service.until("the worker", |s| s.instructions.as_ref().map(|_| ())).await;
         Engine { service, url, worker }

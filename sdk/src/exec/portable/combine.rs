@@ -149,23 +149,28 @@ impl<K: Key, F: Fold> PortableCombine for CombineOf<K, F> {
                     move |(key, acc): (K, F::Acc)| (key, fold.extract(acc))
                 })
             }
-            CombinePart::CombineGrouped => PortablePart::each(
+            CombinePart::CombineGrouped => PortablePart::telling(
                 Phase::AddInput,
                 &CoderSlot::<(K, Grouped<F::Input>)>::default_of_type(),
                 &self.output,
                 move || {
                     let fold = fold.get();
-                    move |(key, values): (K, Grouped<F::Input>)| {
+                    move |(key, values): (K, Grouped<F::Input>), cx| {
                         let mut acc = fold.create();
                         values.into_iter().for_each(|value| fold.add(&mut acc, value));
+                        cx.phase(Phase::ExtractOutput);
                         (key, fold.extract(acc))
                     }
                 },
             ),
             CombinePart::CombineAccumulators => {
-                PortablePart::each(Phase::MergeAccumulators, &self.lists(), &self.output, move || {
+                PortablePart::telling(Phase::MergeAccumulators, &self.lists(), &self.output, move || {
                     let fold = fold.get();
-                    move |(key, accs): (K, Grouped<F::Acc>)| (key, fold.extract(merged(&fold, accs)))
+                    move |(key, accs): (K, Grouped<F::Acc>), cx| {
+                        let acc = merged(&fold, accs);
+                        cx.phase(Phase::ExtractOutput);
+                        (key, fold.extract(acc))
+                    }
                 })
             }
             CombinePart::Default => self.default_value(),

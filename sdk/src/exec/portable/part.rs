@@ -7,7 +7,7 @@ use crate::{
     batch::{AnyBatch, Batch, ErasedBatch},
     coder::{CoderError, CoderSpec},
     coder_slot::CoderSlot,
-    exec::{BatchCodec, Downstream, Kernel, KernelFactory, KernelResult, KernelSpec, Port},
+    exec::{BatchCodec, BundleCx, Downstream, Kernel, KernelFactory, KernelResult, KernelSpec, Port},
 };
 
 /// What goes in or comes out: how it is encoded where it leaves the process.
@@ -81,6 +81,19 @@ impl PortablePart {
         output: &CoderSlot<O>,
         function: impl Fn() -> F + Send + Sync + 'static,
     ) -> PortablePart {
+        PortablePart::telling(phase, input, output, move || {
+            let function = function();
+            move |value, _: &BundleCx| function(value)
+        })
+    }
+
+    /// The same, of a function that tells the bundle when it comes to another phase than `phase`.
+    pub(super) fn telling<I: Element, O: Element, F: Fn(I, &BundleCx) -> O + Send + 'static>(
+        phase: Phase,
+        input: &CoderSlot<I>,
+        output: &CoderSlot<O>,
+        function: impl Fn() -> F + Send + Sync + 'static,
+    ) -> PortablePart {
         let out = output.clone();
         PortablePart::new(input, output, move |spec| {
             let out = Port::new(0, &spec.step, &out);
@@ -97,11 +110,13 @@ struct Each<I, O, F> {
     input: PhantomData<fn(I)>,
 }
 
-impl<I: Element, O: Element, F: Fn(I) -> O + Send> Kernel for Each<I, O, F> {
+impl<I: Element, O: Element, F: Fn(I, &BundleCx) -> O + Send> Kernel for Each<I, O, F> {
     fn run(&mut self, input: &mut dyn ErasedBatch, down: &mut Downstream<'_>) -> KernelResult {
         let Some(batch) = input.as_any().downcast_mut::<Batch<I>>() else { return Ok(()) };
-        down.cx().phase(self.phase);
-        let function = &self.function;
-        self.out.expand(batch, down, |value, out| out.push(function(value)))
+        let (cx, phase, function) = (down.cx(), self.phase, &self.function);
+        self.out.expand(batch, down, |value, out| {
+            cx.phase(phase);
+            out.push(function(value, cx));
+        })
     }
 }
