@@ -6,6 +6,7 @@ mod prism;
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex},
+    thread,
 };
 
 use prism::Prism;
@@ -416,5 +417,48 @@ fn combines_per_key_in_sessions_and_with_a_fan_out() {
             p.window_into(name, purlin_sdk::window::GlobalWindows)
         };
         global(sessions, "A").flatten_with("Both", [global(fanned, "B")])
+    });
+}
+
+#[derive(KeyedState)]
+#[keyed_state(crate = "purlin_sdk")]
+struct Counted {
+    n: Value<i64>,
+}
+
+/// Numbers the elements of each key, and takes so long for some that the engine would have another worker help.
+#[derive(Clone)]
+struct Numbered;
+
+impl KeyedDoFn for Numbered {
+    type Key = String;
+    type Value = i64;
+    type Output = (String, i64);
+    type State = Counted;
+    fn process(
+        &mut self,
+        key: &String,
+        x: i64,
+        s: &mut Counted,
+        _: &ProcessContext<'_>,
+        out: &mut Emitter<'_, (String, i64)>,
+    ) -> Result {
+        if x % 97 == 0 {
+            thread::sleep(std::time::Duration::from_millis(230));
+        }
+        let n = s.n.read().copied().unwrap_or(0) + 1;
+        s.n.write(n);
+        out.emit((key.clone(), n));
+        Ok(())
+    }
+}
+
+/// Prism cuts a bundle that makes no progress for 100 ms, and would give what is left of a key to another one at once.
+#[test]
+fn a_key_is_in_one_bundle_however_slow_it_is() {
+    same(|p| {
+        let numbers = |part: i64| (0..500).map(move |i| ((i % 10).to_string(), part * 500 + i));
+        let parts: Vec<_> = (0..4).map(|part| p.create(&format!("Part {part}"), numbers(part))).collect();
+        parts[0].flatten_with("All", parts[1..].to_vec()).par_do_keyed("Count", Numbered)
     });
 }

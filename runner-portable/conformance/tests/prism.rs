@@ -17,7 +17,7 @@ use purlin_runner_portable::PortableRunner;
 use support::Prism;
 
 /// How long a case may take. Those that pass take a second or two.
-const LIMIT: Duration = Duration::from_secs(40);
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// How many run at once, each on a Prism of its own.
 const AT_ONCE: usize = 4;

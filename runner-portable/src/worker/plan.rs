@@ -37,6 +37,8 @@ pub(super) struct Plan {
     pub(super) timers: usize,
     /// Where the engine has state, if it was said.
     pub(super) state_url: Option<String>,
+    /// Whether a DoFn has state of its own.
+    pub(super) keeps_state: bool,
     /// Whether a bundle needs state.
     pub(super) needs_state: bool,
     /// Side inputs.
@@ -431,6 +433,7 @@ impl<'a> Reader<'a> {
             sources: sources.into(),
             timers,
             state_url: state_url.filter(|url| !url.is_empty()),
+            keeps_state,
             needs_state,
             sides: Arc::new(sides),
             slots,

@@ -64,6 +64,10 @@ impl Running {
         desired: &DesiredSplit,
         answer: &mut ProcessBundleSplitResponse,
     ) -> Result<(), PipelineError> {
+        // What a key has left would go to another bundle, and Prism starts that while this one still holds the key's state.
+        if plan.keeps_state {
+            return Ok(());
+        }
         let Some(source) = plan.sources.iter().position(|port| port.transform == transform) else {
             return Ok(());
         };
