@@ -81,6 +81,10 @@ impl Descriptors {
     /// The first of those that fail.
     pub(super) fn teardown(&self, env: &Arc<RunEnv>) -> Result<(), PipelineError> {
         let all: Vec<Entry> = self.lock().values().cloned().collect();
-        all.iter().filter_map(|entry| entry.get()).fold(Ok(()), |torn, stage| torn.and(stage.teardown(env)))
+        let mut torn = Ok(());
+        for stage in all.iter().filter_map(|entry| entry.get()) {
+            torn = torn.and(stage.teardown(env));
+        }
+        torn
     }
 }

@@ -60,7 +60,11 @@ impl Stage {
     /// The first of those that fail.
     pub(super) fn teardown(&self, env: &Arc<RunEnv>) -> Result<(), PipelineError> {
         let idle = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
-        idle.into_iter().fold(Ok(()), |torn, instance| torn.and(instance.teardown(env)))
+        let mut torn = Ok(());
+        for instance in idle {
+            torn = torn.and(instance.teardown(env));
+        }
+        torn
     }
 }
 
