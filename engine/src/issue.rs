@@ -279,7 +279,9 @@ impl Engine {
             let Some(keyed) = group.state.take() else { continue };
             let attempts = group.attempts;
             self.clock_wakes.remove(&(group.report.due_clock, id, n));
-            self.look_at_sides(id, keyed.side_windows(reached.watermark, reached.now), &mut views);
+            if !self.plan.stages[id.0].views.is_empty() {
+                self.look_at_sides(id, keyed.side_windows(reached.watermark, reached.now), &mut views);
+            }
             let batches: Vec<_> = items.iter().map(Item::held).collect();
             let bytes: usize = items.iter().map(|item| item.bytes).sum();
             self.waiting_bytes -= bytes.min(self.waiting_bytes);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use purlin_sdk::{
-    BuildError, BuildErrors, PipelineError, RunShared, Timestamp,
+    BuildError, BuildErrors, Clock, PipelineError, RunShared, Timestamp,
     live::{LiveEvent, LiveScript},
 };
 
@@ -113,10 +113,10 @@ impl Engine {
                 }
                 self.propagate(stages);
             }
-            LiveEvent::Clock(by) => {
+            LiveEvent::Clock(to) => {
                 let clock = live.script.clock();
-                clock.advance(by);
-                let now = purlin_sdk::Clock::now(clock);
+                clock.set(to.max(clock.now()));
+                let now = clock.now();
                 self.advance_clock(now);
             }
             LiveEvent::Snapshot(told) => match self.snapshot() {

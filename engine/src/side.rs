@@ -79,6 +79,12 @@ impl Engine {
         let mut seen: ByWindow<Verdict> = ByWindow::default();
         let mut last: Option<(Window, Verdict)> = None;
         let mut waits_for: Vec<SideWindow> = Vec::new();
+        // Most batches are in one window, and what it looks at is there.
+        if let Some(window) = item.batch.meta().only_window()
+            && self.ready_in(stage, window, snapshot) == Readiness::Ready
+        {
+            return Some(item);
+        }
         let held = item.held();
         let Item { mut batch, time, hold, idle, begun, attempts, bytes, key_group } = item;
         // Each of an element's windows waits, and is too late, for itself.

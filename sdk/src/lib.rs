@@ -60,4 +60,4 @@ pub use state::KeyedState;
 pub use time::{
     CombinedWatermark, Duration, ParseDurationError, ParseTimestampError, Timestamp, TimestampOutOfBounds,
 };
-pub use view::{ListView, MapView, MultimapView, View};
+pub use view::{ListView, MapView, MultimapView, View, ViewHasher};

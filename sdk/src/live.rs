@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    Duration, ManualClock, PipelineError, RunHandle, RunShared, Timestamp,
+    ManualClock, PipelineError, RunHandle, RunShared, Timestamp,
     batch::{AnyBatch, Batch},
     element::Element,
 };
@@ -19,8 +19,8 @@ pub enum LiveEvent {
     Elements(usize, AnyBatch),
     /// The watermark of all streams moves. It never goes back.
     Watermark(Timestamp),
-    /// Processing time passes.
-    Clock(Duration),
+    /// Processing time comes to this. It never goes back.
+    Clock(Timestamp),
     /// Everything that the pipeline has gathered is written down. It must be settled, see [`LiveScript::settle`].
     Snapshot(Box<dyn FnOnce(Vec<u8>) + Send>),
     /// The run fails.
@@ -34,7 +34,7 @@ impl fmt::Debug for LiveEvent {
         match self {
             LiveEvent::Elements(stream, batch) => write!(f, "{} elements in stream {stream}", batch.len()),
             LiveEvent::Watermark(at) => write!(f, "Watermark({at})"),
-            LiveEvent::Clock(by) => write!(f, "Clock({by})"),
+            LiveEvent::Clock(to) => write!(f, "Clock({to})"),
             LiveEvent::Snapshot(_) => f.write_str("Snapshot"),
             LiveEvent::Fail(error) => write!(f, "Fail({error})"),
             LiveEvent::Stop => f.write_str("Stop"),

@@ -4,4 +4,4 @@ mod handle;
 mod shapes;
 
 pub use handle::View;
-pub use shapes::{ListView, MapView, MultimapView};
+pub use shapes::{ListView, MapView, MultimapView, ViewHasher};

@@ -342,6 +342,9 @@ fn keys_that_are_done_are_forgotten() {
         assert_eq!(gather.states(), 0);
         assert_eq!(gather.output_watermark(), at(10 * round + 7));
     }
+    // Past the end of the global window too.
+    gather.finish().unwrap();
+    assert_eq!(gather.output_watermark(), Timestamp::MAX);
 }
 
 static CLONES: AtomicU64 = AtomicU64::new(0);

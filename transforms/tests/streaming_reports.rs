@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use purlin_runner_direct::DirectRunner;
 use purlin_runner_threaded::ThreadedRunner;
-use purlin_sdk::{Duration, PCollection, Pipeline, PipelineError, Runner, Timestamp};
+use purlin_sdk::{Duration, ManualClock, PCollection, Pipeline, PipelineError, Runner, Timestamp};
 use purlin_transforms::{
     CountFn, MaxFn,
     streaming::{
@@ -166,4 +166,134 @@ fn b201_append_waits_for_the_delay_too() {
         query.stop();
         assert_eq!(shown(&epochs), [[(0, 1)]], "{runner:?}");
     }
+}
+
+/// Of queries that go on from a checkpoint: the epochs' times by the progress.
+#[test]
+fn the_clock_of_a_query_that_goes_on_is_the_query_s_clock() {
+    for runner in runners() {
+        let dir = tempfile::tempdir().unwrap();
+        let start = Timestamp::from_secs(1_767_225_600);
+        let clock = ManualClock::at(start);
+        for n in 0..4 {
+            let (p, events) = (Pipeline::new(), MemoryStream::new());
+            (0..=n).for_each(|n| events.add([n]));
+            let writer = counts(&seconds(&p, &events, 1), 10).write_stream().output_mode(OutputMode::Update);
+            let writer = writer.trigger(QueryTrigger::AvailableNow).clock(clock.handle());
+            let writer = writer.checkpoint_location(dir.path()).for_each_batch(|_, _| Ok(()));
+            let query = started(writer.start(&*runner));
+            query.await_termination().unwrap();
+            let now = purlin_sdk::Clock::now(&clock);
+            for progress in query.recent_progress() {
+                assert_eq!(progress.timestamp, now.to_string(), "{runner:?}");
+            }
+            clock.advance(Duration::from_secs(1));
+        }
+        let log = std::fs::read_to_string(dir.path().join("commits/3")).unwrap();
+        assert!(log.contains("\"clock\":\"2026-01-01T00:00:0"), "{runner:?}: {log}");
+    }
+}
+
+#[test]
+fn a_sink_may_stop_its_query_and_not_wait_for_it() {
+    for runner in runners() {
+        let (p, events) = (Pipeline::new(), MemoryStream::new().max_additions_per_epoch(1));
+        (0..5).for_each(|n| events.add([n]));
+        let slot: Arc<Mutex<Option<StreamingQuery>>> = Arc::default();
+        let (own, seen) = (slot.clone(), Arc::new(Mutex::new(Vec::new())));
+        let told = seen.clone();
+        let clock = ManualClock::at(Timestamp::EPOCH);
+        let writer = p.apply("Events", ReadStream::from(events)).write_stream().clock(clock.handle());
+        let writer = writer.trigger(QueryTrigger::ProcessingTime(Duration::from_secs(1)));
+        let query = started(
+            writer
+                .for_each_batch(move |_: Vec<i64>, epoch| {
+                    let own = own.lock().unwrap().clone();
+                    let Some(own) = own else { return Ok(()) };
+                    for waited in [
+                        own.process_all_available(),
+                        own.await_termination(),
+                        own.await_idle(),
+                        own.await_termination_for(std::time::Duration::ZERO).map(drop),
+                    ] {
+                        told.lock().unwrap().push((epoch, waited.unwrap_err().to_string()));
+                    }
+                    own.stop();
+                    Ok(())
+                })
+                .start(&*runner),
+        );
+        // The first epoch is before anybody could tell the sink.
+        query.await_idle().unwrap();
+        *slot.lock().unwrap() = Some(query.clone());
+        clock.set(Timestamp::from_secs(1));
+        query.await_termination().unwrap();
+        let seen = seen.lock().unwrap();
+        assert_eq!(seen.len(), 4, "{runner:?}: {seen:?}");
+        assert!(seen.iter().all(|(epoch, why)| *epoch == 1 && why.contains("wait for itself")), "{seen:?}");
+    }
+}
+
+#[test]
+fn windows_that_change_are_not_gone_on_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let start = |window: i64| {
+        let (p, events) = (Pipeline::new(), MemoryStream::new());
+        events.add([1]);
+        let writer = counts(&seconds(&p, &events, 1), window).write_stream().output_mode(OutputMode::Update);
+        let writer = writer.trigger(QueryTrigger::AvailableNow).checkpoint_location(dir.path());
+        let query = writer.for_each_batch(|_, _| Ok(())).start(&DirectRunner::new())?;
+        query.await_termination()
+    };
+    start(10).unwrap();
+    let told = start(20).unwrap_err().to_string();
+    assert!(told.contains("10s") && told.contains("20s") && told.contains("changed: `"), "{told}");
+    start(10).unwrap();
+}
+
+#[test]
+fn a_checkpoint_location_is_for_one_query_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let start = |name: &str| {
+        let (p, events) = (Pipeline::new(), MemoryStream::<i64>::new());
+        events.add([1]);
+        let writer = p.apply("Events", ReadStream::from(events)).write_stream().query_name(name);
+        writer.checkpoint_location(dir.path()).for_each_batch(|_, _| Ok(())).start(&DirectRunner::new())
+    };
+    let first = start("first").unwrap();
+    first.process_all_available().unwrap();
+    let told = start("second").unwrap().await_termination().unwrap_err().to_string();
+    assert!(told.contains("is in use by another query"), "{told}");
+    first.stop();
+    let third = start("third").unwrap();
+    third.process_all_available().unwrap();
+    third.stop();
+}
+
+#[test]
+fn a_panic_of_a_sink_is_told_as_the_sink_s() {
+    for runner in runners() {
+        let (p, events) = (Pipeline::new(), MemoryStream::new());
+        events.add([1_i64]);
+        let writer = p.apply("Events", ReadStream::from(events)).write_stream();
+        let query = started(writer.for_each_batch(|_, _| panic!("ouch")).start(&*runner));
+        let told = query.await_termination().unwrap_err().to_string();
+        assert!(told.contains("WriteStream") && told.contains("ouch") && told.contains("sink"), "{told}");
+    }
+}
+
+#[test]
+fn intervals_and_gaps_that_make_no_sense_are_refused() {
+    let (p, events) = (Pipeline::new(), MemoryStream::<i64>::new());
+    let writer = p.apply("Events", ReadStream::from(events)).write_stream();
+    let writer = writer.trigger(QueryTrigger::ProcessingTime(Duration::from_secs(-5)));
+    let told = writer.for_each_batch(|_, _| Ok(())).start(&DirectRunner::new()).unwrap_err().to_string();
+    assert!(told.contains("below zero"), "{told}");
+
+    let (p, events) = (Pipeline::new(), MemoryStream::new());
+    seconds(&p, &events, 1)
+        .map("Key", |n| ((), n))
+        .apply("Sessions", StreamAggregate::sessions(Duration::ZERO, CountFn::new()));
+    let told = p.build().unwrap_err().to_string();
+    assert!(told.contains("a gap of") && told.contains("more than zero"), "{told}");
 }

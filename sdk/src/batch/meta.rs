@@ -141,6 +141,14 @@ impl Meta {
         }
     }
 
+    /// The window that all elements are in, and in no other; nothing if there is none, or where that is not known.
+    pub fn only_window(&self) -> Option<&Window> {
+        match &self.windows {
+            Windows::Const(WindowSet::One(window)) => Some(window),
+            _ => None,
+        }
+    }
+
     /// Whether element `i` is in `window` alone, which another element of this batch is in. It may say no where the
     /// answer is yes: it only looks.
     #[inline]

@@ -8,6 +8,7 @@
 mod bundle;
 mod kernel;
 mod op;
+mod queue;
 mod save;
 mod slots;
 mod store;

@@ -14,7 +14,7 @@ use crate::{
     DoFnError, Element, Grouped, Key, Phase, PipelineError, Result, Step,
     batch::{AnyBatch, Batch, ErasedBatch, Row},
     coder_slot::CoderSlot,
-    view::{ListView, MapView, MultimapView, View},
+    view::{ListView, MapView, MultimapView, View, ViewHasher},
     window::{AccumulationMode, TimestampCombiner, Window, WindowFn, WindowingStrategy, check_assigned},
 };
 
@@ -211,7 +211,11 @@ impl<K: Key, V: Element> ViewShape<(K, V)> for AsMap {
     const SETTLES: bool = true;
 
     fn settle(elements: &mut Vec<Fired<(K, V)>>) {
-        let mut latest: HashMap<&K, i64> = HashMap::with_capacity(elements.len());
+        // One firing takes nothing back of itself.
+        if elements.iter().all(|(firing, _)| *firing == elements[0].0) {
+            return;
+        }
+        let mut latest: HashMap<&K, i64, ViewHasher> = HashMap::default();
         for (firing, (k, _)) in elements.iter() {
             latest.entry(k).and_modify(|known| *known = (*known).max(*firing)).or_insert(*firing);
         }
@@ -224,7 +228,7 @@ impl<K: Key, V: Element> ViewShape<(K, V)> for AsMap {
     }
 
     fn build(&self, elements: Vec<(K, V)>) -> std::result::Result<MapView<K, V>, String> {
-        let mut map = HashMap::with_capacity(elements.len());
+        let mut map = HashMap::with_capacity_and_hasher(elements.len(), ViewHasher::default());
         for (k, v) in elements {
             if map.insert(k, v).is_some() {
                 return Err("a map of a collection with the same key twice; combine the values of a key to one first, or \
@@ -245,7 +249,7 @@ pub(crate) struct AsMultimap;
 impl<K: Key + Hash, V: Element> ViewShape<(K, V)> for AsMultimap {
     type Value = MultimapView<K, V>;
     fn build(&self, elements: Vec<(K, V)>) -> std::result::Result<MultimapView<K, V>, String> {
-        let mut map: HashMap<K, Vec<V>> = HashMap::new();
+        let mut map: HashMap<K, Vec<V>, ViewHasher> = HashMap::default();
         for (k, v) in elements {
             map.entry(k).or_default().push(v);
         }

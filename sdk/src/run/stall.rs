@@ -232,6 +232,19 @@ impl StallReport {
     }
 }
 
+/// When a watermark moved last, if it ever did.
+struct Since(Timestamp);
+
+impl fmt::Display for Since {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 > Timestamp::MIN {
+            write!(f, "{}", self.0)
+        } else {
+            f.write_str("the beginning of the run")
+        }
+    }
+}
+
 impl fmt::Display for StallReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((stage, hold)) = self.culprit() else {
@@ -244,7 +257,7 @@ impl fmt::Display for StallReport {
             hold.by,
             stage.path,
             stage.site,
-            stage.since,
+            Since(stage.since),
             hold.by.release(hold.at)
         )?;
         for stage in &self.stages {
@@ -252,7 +265,10 @@ impl fmt::Display for StallReport {
             write!(
                 f,
                 "\n  `{}`: input {}, output {} since {}{idle}",
-                stage.path, stage.input, stage.output, stage.since
+                stage.path,
+                stage.input,
+                stage.output,
+                Since(stage.since)
             )?;
             if stage.idle_restrictions > 0 {
                 write!(f, "\n    {} idle restrictions, for which nobody waits", stage.idle_restrictions)?;

@@ -156,6 +156,10 @@ impl TimerCell for Timer {
         }
     }
 
+    fn entry(&self, _tag: &str) -> Option<TimerEntry> {
+        self.set
+    }
+
     fn save(&self, out: &mut Vec<u8>) -> Result {
         put(&self.set, out)
     }

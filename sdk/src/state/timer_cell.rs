@@ -27,6 +27,9 @@ pub trait TimerCell {
     /// Tells of each timer that is set, as if none had been told before.
     fn entries(&mut self, tell: &mut dyn FnMut(&str, TimerEntry));
 
+    /// What a timer is set to.
+    fn entry(&self, tag: &str) -> Option<TimerEntry>;
+
     /// Appends the timers that are set, for a checkpoint.
     ///
     /// # Errors

@@ -105,6 +105,10 @@ impl TimerCell for TimerFamily {
         self.set.iter().for_each(|(tag, entry)| tell(tag, *entry));
     }
 
+    fn entry(&self, tag: &str) -> Option<TimerEntry> {
+        self.set.get(tag).copied()
+    }
+
     fn save(&self, out: &mut Vec<u8>) -> Result {
         put(&self.set, out)
     }

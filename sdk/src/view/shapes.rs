@@ -1,6 +1,29 @@
 //! What a side input reads as.
 
-use std::{borrow::Borrow, collections::HashMap, fmt, hash::Hash, ops::Deref, sync::Arc};
+use std::{
+    borrow::Borrow,
+    collections::HashMap,
+    fmt,
+    hash::{BuildHasher, Hash},
+    ops::Deref,
+    sync::Arc,
+};
+
+use foldhash::fast::RandomState;
+
+/// How the maps of side inputs hash their keys: fast, since each element is looked up, and by a seed that is another in each
+/// process, so that nobody can choose keys that collide.
+#[derive(Clone, Debug, Default)]
+pub struct ViewHasher(RandomState);
+
+impl BuildHasher for ViewHasher {
+    type Hasher = <RandomState as BuildHasher>::Hasher;
+
+    #[inline]
+    fn build_hasher(&self) -> Self::Hasher {
+        self.0.build_hasher()
+    }
+}
 
 /// All elements of a window, in an order that stays the same. Cheap to clone; reads as a slice.
 pub struct ListView<T>(Arc<Vec<T>>);
@@ -38,10 +61,10 @@ impl<T: fmt::Debug> fmt::Debug for ListView<T> {
 }
 
 /// One value a key. Cheap to clone.
-pub struct MapView<K, V>(Arc<HashMap<K, V>>);
+pub struct MapView<K, V>(Arc<HashMap<K, V, ViewHasher>>);
 
 impl<K: Eq + Hash, V> MapView<K, V> {
-    pub(crate) fn new(map: HashMap<K, V>) -> MapView<K, V> {
+    pub(crate) fn new(map: HashMap<K, V, ViewHasher>) -> MapView<K, V> {
         MapView(Arc::new(map))
     }
 
@@ -57,13 +80,13 @@ impl<K: Eq + Hash, V> MapView<K, V> {
 /// For tests that give a DoFn its side input themselves.
 impl<K: Eq + Hash, V> From<HashMap<K, V>> for MapView<K, V> {
     fn from(map: HashMap<K, V>) -> MapView<K, V> {
-        MapView::new(map)
+        MapView::new(map.into_iter().collect())
     }
 }
 
 impl<K, V> Deref for MapView<K, V> {
-    type Target = HashMap<K, V>;
-    fn deref(&self) -> &HashMap<K, V> {
+    type Target = HashMap<K, V, ViewHasher>;
+    fn deref(&self) -> &HashMap<K, V, ViewHasher> {
         &self.0
     }
 }
@@ -81,10 +104,10 @@ impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for MapView<K, V> {
 }
 
 /// All values of each key. Cheap to clone.
-pub struct MultimapView<K, V>(Arc<HashMap<K, Vec<V>>>);
+pub struct MultimapView<K, V>(Arc<HashMap<K, Vec<V>, ViewHasher>>);
 
 impl<K: Eq + Hash, V> MultimapView<K, V> {
-    pub(crate) fn new(map: HashMap<K, Vec<V>>) -> MultimapView<K, V> {
+    pub(crate) fn new(map: HashMap<K, Vec<V>, ViewHasher>) -> MultimapView<K, V> {
         MultimapView(Arc::new(map))
     }
 
@@ -100,13 +123,13 @@ impl<K: Eq + Hash, V> MultimapView<K, V> {
 /// For tests that give a DoFn its side input themselves.
 impl<K: Eq + Hash, V> From<HashMap<K, Vec<V>>> for MultimapView<K, V> {
     fn from(map: HashMap<K, Vec<V>>) -> MultimapView<K, V> {
-        MultimapView::new(map)
+        MultimapView::new(map.into_iter().collect())
     }
 }
 
 impl<K, V> Deref for MultimapView<K, V> {
-    type Target = HashMap<K, Vec<V>>;
-    fn deref(&self) -> &HashMap<K, Vec<V>> {
+    type Target = HashMap<K, Vec<V>, ViewHasher>;
+    fn deref(&self) -> &HashMap<K, Vec<V>, ViewHasher> {
         &self.0
     }
 }

@@ -60,7 +60,7 @@ impl StreamAggregate {
     /// Per key and session: rows of a key that are not further apart than `gap`. A row opens a session from its time to
     /// `gap` later; sessions that overlap or touch are one.
     pub fn sessions<K: Key, C: CombineFn>(gap: Duration, combine: C) -> SessionAggregate<K, C> {
-        SessionAggregate::new(std::sync::Arc::new(move |_| gap), combine)
+        SessionAggregate::new(std::sync::Arc::new(move |_| gap), Some(gap), combine)
     }
 
     /// Per key and session, with a gap that each row says itself. A row whose gap is not above zero is in no session,
@@ -69,7 +69,7 @@ impl StreamAggregate {
         gap: impl Fn(&(K, C::Input)) -> Duration + Send + Sync + 'static,
         combine: C,
     ) -> SessionAggregate<K, C> {
-        SessionAggregate::new(std::sync::Arc::new(gap), combine)
+        SessionAggregate::new(std::sync::Arc::new(gap), None, combine)
     }
 
     /// Per key.

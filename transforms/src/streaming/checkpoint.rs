@@ -1,7 +1,8 @@
 //! What a query writes down so that it can go on after a restart.
 //!
 //! ```text
-//! LOCATION/metadata     the query's id
+//! LOCATION/metadata     the query's id, and what of its operators must stay as it is
+//! LOCATION/lock         locked while a query uses the location
 //! LOCATION/offsets/N    epoch N was begun: from where to where it reads, and by which watermarks
 //! LOCATION/commits/N    epoch N is done, with the watermark that the next one closes by
 //! LOCATION/state/N      what the pipeline had gathered when epoch N was done
@@ -12,6 +13,7 @@
 mod file;
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -54,6 +56,30 @@ struct Done {
 #[derive(Debug, Serialize, Deserialize)]
 struct Metadata {
     id: String,
+    /// What must stay the same, by the operators' paths.
+    #[serde(default)]
+    operators: BTreeMap<String, String>,
+}
+
+/// Tells operators apart that would go on with what others have gathered.
+fn differences(
+    dir: &Path,
+    was: &BTreeMap<String, String>,
+    is: &BTreeMap<String, String>,
+) -> Result<(), PipelineError> {
+    let changed = was.iter().filter_map(|(path, was)| {
+        let is = is.get(path).filter(|is| *is != was)?;
+        Some(format!("\n  changed: `{path}`: it had {was}, and has {is}"))
+    });
+    let changed: String = changed.collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    Err(PipelineError::runner(format!(
+        "the checkpoint location {} is of a query that cannot be gone on with as this one:{changed}\n  A changed query \
+         needs another checkpoint location",
+        dir.display()
+    )))
 }
 
 /// Where a query was, and what it had gathered.
@@ -63,11 +89,21 @@ pub(crate) type Resumed = (Position, Option<Vec<u8>>);
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
     dir: PathBuf,
+    /// The last epoch that was begun when it was opened.
+    last: Option<u64>,
+    /// Held while the query runs.
+    lock: Option<fs::File>,
 }
 
 impl Checkpoint {
     /// Opens or makes it; with the query's id.
-    pub(crate) fn open(dir: &Path) -> Result<(Checkpoint, String), PipelineError> {
+    ///
+    /// # Errors
+    /// When it cannot be used, or is that of a query with other `operators`.
+    pub(crate) fn open(
+        dir: &Path,
+        operators: BTreeMap<String, String>,
+    ) -> Result<(Checkpoint, String), PipelineError> {
         let failed = |e: io::Error| {
             PipelineError::runner(format!("the checkpoint location {} cannot be used: {e}", dir.display()))
         };
@@ -77,14 +113,49 @@ impl Checkpoint {
         let path = dir.join("metadata");
         let known: Option<Metadata> = read(&path)?;
         let id = match known {
-            Some(known) => known.id,
+            Some(known) => {
+                differences(dir, &known.operators, &operators)?;
+                known.id
+            }
             None => {
                 let id = uuid::Uuid::new_v4().to_string();
-                write(&path, &Metadata { id: id.clone() })?;
+                write(&path, &Metadata { id: id.clone(), operators })?;
                 id
             }
         };
-        Ok((Checkpoint { dir: dir.to_owned() }, id))
+        let mut checkpoint = Checkpoint { dir: dir.to_owned(), last: None, lock: None };
+        checkpoint.last = checkpoint.last("offsets")?;
+        Ok((checkpoint, id))
+    }
+
+    /// Keeps other queries out until it is dropped.
+    ///
+    /// # Errors
+    /// When there is another one, or there was one since this was opened.
+    pub(crate) fn lock(&mut self) -> Result<(), PipelineError> {
+        let taken = |why: &str| {
+            Err(PipelineError::runner(format!(
+                "the checkpoint location {} {why}: a location is for one query at a time",
+                self.dir.display()
+            )))
+        };
+        let file = fs::OpenOptions::new().create(true).append(true).open(self.dir.join("lock"));
+        let file = match file {
+            Ok(file) => file,
+            Err(e) => return taken(&format!("cannot be locked ({e})")),
+        };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => {
+                return taken("is in use by another query; stop that one, or give this one another location");
+            }
+            Err(fs::TryLockError::Error(e)) => return taken(&format!("cannot be locked ({e})")),
+        }
+        if self.last("offsets")? != self.last {
+            return taken("was used by another query since this one was built; build this one again");
+        }
+        self.lock = Some(file);
+        Ok(())
     }
 
     fn path(&self, part: &str, epoch: u64) -> PathBuf {

@@ -29,6 +29,8 @@ pub(crate) struct Driver<T> {
     pub(super) query: Arc<QueryShared>,
     pub(super) checkpoint: Option<Checkpoint>,
     pub(super) at: Position,
+    /// Whose code is at work.
+    pub(super) calling: Option<(Step, Phase)>,
 }
 
 /// Where a query is between two epochs.
@@ -91,7 +93,7 @@ impl<T: Send + 'static> Driver<T> {
     /// Drives the query until it ends.
     pub(crate) fn run(mut self, run: &RunHandle) {
         let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.work()))
-            .unwrap_or_else(|payload| Err(Halt::Failed(panicked(&*payload))));
+            .unwrap_or_else(|payload| Err(Halt::Failed(self.panicked(&*payload))));
         let failure = match worked {
             Ok(()) => None,
             Err(Halt::RunOver) => None,
@@ -104,6 +106,8 @@ impl<T: Send + 'static> Driver<T> {
             feed.source.stop();
         }
         self.sink.close();
+        // Before the end is told: who waits for it may start the query again.
+        self.checkpoint = None;
         let end = match (failure, ended) {
             (Some(error), _) | (None, Err(error)) => Err(error),
             (None, Ok(_)) => Ok(()),
@@ -113,7 +117,12 @@ impl<T: Send + 'static> Driver<T> {
 
     fn work(&mut self) -> Driven {
         self.query.begin();
+        if let Some(checkpoint) = &mut self.checkpoint {
+            checkpoint.lock()?;
+        }
+        self.calls(self.sink_step.clone(), Phase::Sink);
         self.sink.open().map_err(|e| self.sink_failed(e))?;
+        self.called();
         self.catch_up();
         self.begin()?;
         self.run_trigger()
@@ -123,9 +132,11 @@ impl<T: Send + 'static> Driver<T> {
     fn begin(&mut self) -> Driven {
         if self.at.offsets.is_empty() {
             for feed in &mut self.feeds {
+                self.calling = Some((feed.step.clone(), Phase::Source));
                 let first = feed.source.initial_offset().map_err(|e| feed_failed(&feed.step, e))?;
                 self.at.offsets.push(first);
             }
+            self.called();
         }
         let known = self.at.offsets.len();
         if known != self.feeds.len() {
@@ -142,10 +153,8 @@ impl<T: Send + 'static> Driver<T> {
     pub(super) fn catch_up(&self) -> Timestamp {
         let script = self.cx.script();
         let now = self.settings.clock.now().max(self.at.clock);
-        let by = now - script.clock().now();
-        if by > Duration::ZERO {
-            script.tell(LiveEvent::Clock(by));
-        }
+        // Told by the time and not by how far it is: what was told before may not have been worked off.
+        script.tell(LiveEvent::Clock(now));
         script.clock().now().max(now)
     }
 
@@ -158,7 +167,8 @@ impl<T: Send + 'static> Driver<T> {
     pub(super) fn tick(&self, epoch: Epoch) -> Driven {
         for tick in 1..=self.cx.stateful_operators() + 1 {
             self.cx.set_epoch(Epoch { tick, ..epoch });
-            self.cx.script().tell(LiveEvent::Clock(Duration::from_millis(1)));
+            let script = self.cx.script();
+            script.tell(LiveEvent::Clock(script.clock().now() + Duration::from_millis(1)));
             self.settle()?;
         }
         Ok(())
@@ -168,6 +178,28 @@ impl<T: Send + 'static> Driver<T> {
         self.query.is_stopping() || self.cx.script().is_draining()
     }
 
+    /// From here on it is code of a sink or a source that is at work, so that a panic is told to be its own.
+    pub(super) fn calls(&mut self, step: Step, phase: Phase) {
+        self.calling = Some((step, phase));
+    }
+
+    pub(super) fn called(&mut self) {
+        self.calling = None;
+    }
+
+    fn panicked(&mut self, payload: &(dyn Any + Send)) -> PipelineError {
+        let (step, phase) = self.calling.take().unzip();
+        PipelineError::panic(step, phase, payload)
+    }
+
+    /// Gives rows to the sink.
+    pub(super) fn give(&mut self, epoch: u64, rows: Vec<T>) -> Driven {
+        self.calls(self.sink_step.clone(), Phase::Sink);
+        self.sink.add(epoch, rows, self.settings.mode).map_err(|e| self.sink_failed(e))?;
+        self.called();
+        Ok(())
+    }
+
     pub(super) fn sink_failed(&self, error: DoFnError) -> PipelineError {
         PipelineError::user(self.sink_step.clone(), Phase::Sink, error)
     }
@@ -175,8 +207,4 @@ impl<T: Send + 'static> Driver<T> {
 
 pub(super) fn feed_failed(step: &Step, error: DoFnError) -> PipelineError {
     PipelineError::user(step.clone(), Phase::Source, error)
-}
-
-fn panicked(payload: &(dyn Any + Send)) -> PipelineError {
-    PipelineError::panic(None, None, payload)
 }

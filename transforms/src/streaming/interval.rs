@@ -53,7 +53,7 @@ impl fmt::Display for IntervalError {
         match self {
             IntervalError::NotAnInterval { text } => write!(
                 f,
-                "`{text}` is no span of time; write whole numbers with units, such as `10 minutes` or `1 hour 30 \
+                "`{text}` is no span of time, or one that is too long; write whole numbers with units, such as `10 minutes` or `1 hour 30 \
                  minutes` (microseconds, milliseconds, seconds, minutes, hours, days, weeks, months, years; seconds \
                  may have a fraction)"
             ),

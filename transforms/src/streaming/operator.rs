@@ -18,6 +18,8 @@ pub struct Operator {
     pub outputs: Vec<CollectionId>,
     /// What it is.
     pub kind: OperatorKind,
+    /// What else of it must be the same when the query goes on from a checkpoint, in words.
+    pub settings: String,
     pub(super) place: Arc<Place>,
     pub(super) rows: Arc<StateRows>,
 }

@@ -1,6 +1,9 @@
 //! The operators of a pipeline's query.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use purlin_sdk::{Pipeline, graph::CollectionId};
 
@@ -17,6 +20,13 @@ pub(super) struct Operators(Mutex<Vec<Operator>>);
 impl Operators {
     pub(super) fn all(&self) -> MutexGuard<'_, Vec<Operator>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What must be the same when the query goes on from a checkpoint, by the operators' paths.
+    pub(super) fn settings(&self) -> BTreeMap<String, String> {
+        let all = self.all();
+        let told = all.iter().filter(|operator| !operator.settings.is_empty());
+        told.map(|operator| (operator.step.path().to_owned(), operator.settings.clone())).collect()
     }
 }
 
@@ -43,11 +53,25 @@ impl Handle {
         inputs: Vec<CollectionId>,
         outputs: Vec<CollectionId>,
     ) {
+        self.declare_with(pipeline, kind, inputs, outputs, String::new());
+    }
+
+    /// Makes the operator known to the query, with what must be the same when it goes on from a checkpoint.
+    #[track_caller]
+    pub(super) fn declare_with(
+        &self,
+        pipeline: &Pipeline,
+        kind: OperatorKind,
+        inputs: Vec<CollectionId>,
+        outputs: Vec<CollectionId>,
+        settings: String,
+    ) {
         let operator = Operator {
             step: pipeline.current_step(),
             inputs,
             outputs,
             kind,
+            settings,
             place: self.place.clone(),
             rows: self.rows.clone(),
         };

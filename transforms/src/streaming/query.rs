@@ -4,6 +4,7 @@ use std::{
     collections::VecDeque,
     fmt,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::{self, ThreadId},
     time::{Duration, Instant},
 };
 
@@ -42,6 +43,8 @@ struct State {
     progress: VecDeque<QueryProgress>,
     kept: usize,
     end: Option<Result<(), PipelineError>>,
+    /// The one that drives the query.
+    thread: Option<ThreadId>,
 }
 
 /// What a query is doing.
@@ -99,10 +102,16 @@ impl StreamingQuery {
 
     /// Ends the query when the epoch at work is done, and waits for that. What is gathered stays in the checkpoint, if
     /// there is one. One that was declared and does not run yet ends as soon as it does.
+    ///
+    /// Called by the query's own sink or source it returns at once, and the query ends after the epoch. A DoFn of the query
+    /// must not call it: it would wait for itself.
     pub fn stop(&self) {
         self.0.lock().stop = true;
         self.0.script.nudge();
         let mut state = self.0.lock();
+        if state.is_own_thread() {
+            return;
+        }
         while state.started && state.end.is_none() {
             state = self.0.wait(state);
         }
@@ -114,6 +123,7 @@ impl StreamingQuery {
     /// Why it failed.
     pub fn await_termination(&self) -> Result<(), PipelineError> {
         let mut state = self.0.lock();
+        state.not_own_thread("await_termination")?;
         loop {
             match &state.end {
                 Some(end) => return end.clone(),
@@ -129,6 +139,7 @@ impl StreamingQuery {
     pub fn await_termination_for(&self, timeout: Duration) -> Result<bool, PipelineError> {
         let started = Instant::now();
         let mut state = self.0.lock();
+        state.not_own_thread("await_termination_for")?;
         loop {
             if let Some(end) = &state.end {
                 return end.clone().map(|()| true);
@@ -148,6 +159,7 @@ impl StreamingQuery {
     /// Why the query failed.
     pub fn process_all_available(&self) -> Result<(), PipelineError> {
         let mut state = self.0.lock();
+        state.not_own_thread("process_all_available")?;
         state.asked += 1;
         let mine = state.asked;
         drop(state);
@@ -171,6 +183,7 @@ impl StreamingQuery {
     pub fn await_idle(&self) -> Result<(), PipelineError> {
         self.0.script.nudge();
         let mut state = self.0.lock();
+        state.not_own_thread("await_idle")?;
         loop {
             if let Some(end) = &state.end {
                 return end.clone();
@@ -180,6 +193,23 @@ impl StreamingQuery {
             }
             state = self.0.wait(state);
         }
+    }
+}
+
+impl State {
+    /// Whether it is the thread that drives the query, on which sinks and sources are called.
+    fn is_own_thread(&self) -> bool {
+        self.end.is_none() && self.thread == Some(thread::current().id())
+    }
+
+    fn not_own_thread(&self, call: &str) -> Result<(), PipelineError> {
+        if self.is_own_thread() {
+            return Err(PipelineError::runner(format!(
+                "`{call}` was called by a sink or a source of the query that it is to wait for, so that it would wait for \
+                 itself: call it on another thread, or end the query by `stop`"
+            )));
+        }
+        Ok(())
     }
 }
 
@@ -213,7 +243,9 @@ impl QueryShared {
 
     /// The pipeline runs.
     pub(crate) fn begin(&self) {
-        self.lock().started = true;
+        let mut state = self.lock();
+        state.started = true;
+        state.thread = Some(thread::current().id());
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

@@ -93,6 +93,12 @@ impl TimeWindows {
     }
 }
 
+impl fmt::Display for TimeWindows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "windows of {} every {}, from {}", self.size, self.slide, self.start)
+    }
+}
+
 fn at(millis: i128) -> Timestamp {
     let millis = i64::try_from(millis).unwrap_or(if millis < 0 { i64::MIN } else { i64::MAX });
     Timestamp::saturating_from_millis(millis)

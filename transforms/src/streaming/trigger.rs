@@ -77,6 +77,22 @@ impl QueryTrigger {
     }
 }
 
+impl QueryTrigger {
+    /// Why no query can have it.
+    pub(super) fn refused(self) -> Option<String> {
+        match self {
+            QueryTrigger::ProcessingTime(every) | QueryTrigger::Continuous(every)
+                if every < Duration::ZERO =>
+            {
+                Some(format!(
+                    "its trigger has an interval of {every}, which is below zero; leave the minus out"
+                ))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for QueryTrigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,6 +1,7 @@
 //! From a collection to a query.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     panic::Location,
     path::{Path, PathBuf},
@@ -128,7 +129,11 @@ impl<T: Element> StreamWriter<T> {
         let StreamWriter { result, sink, mut settings } = self;
         let pipeline = result.pipeline().clone();
         let cx = QueryContext::of(&pipeline);
-        let opened = settings.checkpoint.as_deref().map(|dir| Opened::at(dir, &settings)).transpose();
+        let opened = settings
+            .checkpoint
+            .as_deref()
+            .map(|dir| Opened::at(dir, &settings, cx.operators().settings()))
+            .transpose();
         let opened = opened.unwrap_or_else(|e| {
             pipeline.build_error(e.to_string());
             None
@@ -159,6 +164,7 @@ impl<T: Element> StreamWriter<T> {
             None => wrong.push("it has no sink: say `for_each_batch`, `for_each` or `sink`".to_owned()),
             Some(sink) => wrong.extend(sink.refuses(mode, trigger)),
         }
+        wrong.extend(trigger.refused());
         let wrong: Vec<_> = wrong.into_iter().map(|why| BuildError::new(step.clone(), why)).collect();
         let looked_at = cx.clone();
         pipeline.check(move |graph| {
@@ -175,6 +181,7 @@ impl<T: Element> StreamWriter<T> {
                 query: query.clone(),
                 checkpoint,
                 at,
+                calling: None,
                 cx: cx.clone(),
             };
             cx.script().drive(move |run| driver.run(&run));
@@ -213,8 +220,12 @@ impl Default for Opened {
 }
 
 impl Opened {
-    fn at(dir: &Path, settings: &Settings) -> Result<Opened, PipelineError> {
-        let (mut checkpoint, id) = Checkpoint::open(dir)?;
+    fn at(
+        dir: &Path,
+        settings: &Settings,
+        operators: BTreeMap<String, String>,
+    ) -> Result<Opened, PipelineError> {
+        let (mut checkpoint, id) = Checkpoint::open(dir, operators)?;
         let (at, state) = checkpoint.resume(settings)?.unwrap_or((Position::start(), None));
         Ok(Opened { checkpoint: Some(checkpoint), id, at, state })
     }

@@ -4,6 +4,7 @@ use std::{cell::Cell, collections::HashSet};
 
 use super::{
     kernel::{StatefulRoot, StoreOf},
+    queue::Entry,
     slots::Slot,
     timers::Owner,
     waiting::{Turn, Waiting},
@@ -96,16 +97,16 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
                 emitter.end_row()?;
                 continue;
             }
-            let n = store.open(&key, window);
+            let n = store.open(key, window);
             if *time_sorted {
                 let turn = Turn::of(row.time(), window, lateness, rules.next());
                 store.enqueue(turn, Waiting { slot: n, value, firing: row.firing() });
                 continue;
             }
-            let Some(slot) = store.slots.get_mut(n) else { continue };
+            let Some(Slot { key, state, .. }) = store.slots.get_mut(n) else { continue };
             pcx.set_row(row);
             emitter.turn_to(row);
-            dofn.process(&key, value, &mut slot.state, &pcx, &mut emitter)
+            dofn.process(key, value, state, &pcx, &mut emitter)
                 .map_err(|e| PipelineError::user(step.clone(), Phase::Process, e))?;
             emitter.end_row()?;
             store.sync(n);
@@ -125,22 +126,23 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
             if turn.is_some_and(|turn| event.is_none_or(|event| turn <= event)) {
                 self.waiting_element(down)?;
             } else if event.is_some() {
-                self.fire_first(TimeDomain::Event, down)?;
-            } else if self
-                .store
-                .timers
-                .next(TimeDomain::Processing)
-                .is_some_and(|(at, _)| at <= self.rules.now.get())
-            {
-                self.fire_first(TimeDomain::Processing, down)?;
+                self.fire_now(TimeDomain::Event, down)?;
+            } else if self.next_processing_timer().is_some() {
+                self.fire_now(TimeDomain::Processing, down)?;
             } else {
                 return Ok(());
             }
         }
     }
 
-    fn next_event_timer(&self) -> Option<(Timestamp, Timestamp)> {
-        self.store.timers.next(TimeDomain::Event).filter(|(due, _)| *due < self.watermark)
+    fn next_event_timer(&mut self) -> Option<(Timestamp, Timestamp)> {
+        let watermark = self.watermark;
+        self.store.next_timer(TimeDomain::Event, |due| due < watermark)
+    }
+
+    fn next_processing_timer(&mut self) -> Option<(Timestamp, Timestamp)> {
+        let now = self.rules.now.get();
+        self.store.next_timer(TimeDomain::Processing, |due| due <= now)
     }
 
     fn waiting_element(&mut self, down: &mut Downstream<'_>) -> KernelResult {
@@ -162,9 +164,18 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
         Ok(())
     }
 
+    /// Fires what is next, and removes the slot if that leaves it empty: it is at hand now.
+    fn fire_now(&mut self, time: TimeDomain, down: &mut Downstream<'_>) -> KernelResult {
+        let Some(Entry { owner, .. }) = self.store.timers.pop(time) else { return Ok(()) };
+        self.fire(&owner, down)?;
+        self.store.remove_empty(owner.slot);
+        Ok(())
+    }
+
+    /// Fires what [`KeyStore::next_timer`](super::store::KeyStore::next_timer) gave.
     fn fire_first(&mut self, time: TimeDomain, down: &mut Downstream<'_>) -> KernelResult {
-        match self.store.timers.first(time) {
-            Some(owner) => self.fire(&owner, down).map(drop),
+        match self.store.timers.pop(time) {
+            Some(Entry { owner, .. }) => self.fire(&owner, down).map(drop),
             None => Ok(()),
         }
     }
@@ -213,15 +224,20 @@ impl<D: KeyedDoFn> Bundle<'_, D> {
     /// Refuses timers that are set again and again without an end.
     fn note_firing(&mut self, owner: &Owner, time: TimeDomain, entry: TimerEntry) -> KernelResult {
         let Some(slot) = self.store.slots.get_mut(owner.slot) else { return Ok(()) };
-        let latest = &mut slot.fired.latest[time as usize];
+        // Most fire once, which need not be noted.
+        if !std::mem::replace(&mut slot.fired, true) {
+            return Ok(());
+        }
+        let fired = self.store.firings.entry(owner.slot).or_default();
+        let latest = &mut fired.latest[time as usize];
         // When the input is over there is always time left, so a timer that only goes on would go on for ever.
         if entry.fire > *latest && self.watermark < Timestamp::MAX {
-            slot.fired.idle = 0;
+            fired.idle = 0;
         } else {
-            slot.fired.idle += 1;
+            fired.idle += 1;
         }
         *latest = entry.fire.max(*latest);
-        if slot.fired.idle <= MOST_FIRINGS {
+        if fired.idle <= MOST_FIRINGS {
             return Ok(());
         }
         let why = if self.watermark < Timestamp::MAX {

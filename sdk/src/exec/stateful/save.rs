@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{
-    slots::{Fired, Slot},
+    slots::Slot,
     store::KeyStore,
     waiting::{Turn, Waiting},
 };
@@ -47,7 +47,7 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
                 waiting: usize::try_from(waiting)?,
                 place: 0,
                 bundle: 0,
-                fired: Fired::default(),
+                fired: false,
             };
             numbers.insert(was, self.slots.add(slot));
         }

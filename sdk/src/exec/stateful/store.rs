@@ -2,11 +2,12 @@
 
 use std::{
     any::Any,
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
 };
 
 use super::{
-    slots::{Fired, Slot, Slots},
+    queue::Entry,
+    slots::{Slot, Slots},
     timers::{Owner, Timers},
     undo::{Before, Undo},
     waiting::{Queue, Turn, Waiting},
@@ -40,6 +41,33 @@ impl Keeping {
     }
 }
 
+/// The slots of a window. One that is gone stays in the list until there are many of them: a slot is in the list where it
+/// knows its place to be.
+#[derive(Debug, Default)]
+struct Slotted {
+    list: Vec<usize>,
+    /// How many there are.
+    len: usize,
+}
+
+/// So many that are gone are not looked for.
+const FEW: usize = 64;
+
+/// Timers of a slot that fired in one bundle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Firings {
+    /// The latest time of one, in event time and in processing time.
+    pub(super) latest: [Timestamp; 2],
+    /// How many did without time going on.
+    pub(super) idle: u32,
+}
+
+impl Default for Firings {
+    fn default() -> Firings {
+        Firings { latest: [Timestamp::MIN; 2], idle: 0 }
+    }
+}
+
 /// The state of all keys and windows of a key group, with its timers.
 pub(crate) struct KeyStore<K, V, S> {
     pub(super) keeping: Keeping,
@@ -48,8 +76,10 @@ pub(crate) struct KeyStore<K, V, S> {
     /// Elements that wait for their turn, when they are to be processed in the order of time.
     pub(super) queue: Queue<V>,
     /// The slots of each window, in the order in which windows expire.
-    windows: BTreeMap<(Timestamp, Window), Vec<usize>>,
+    windows: BTreeMap<(Timestamp, Window), Slotted>,
     holds: Holds,
+    /// Of slots whose timers fired more than once in this bundle.
+    pub(super) firings: HashMap<usize, Firings>,
     /// The number of the next timer or waiting element.
     pub(super) order: u64,
     bundle: u64,
@@ -63,10 +93,11 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
         KeyStore {
             keeping,
             slots: Slots::default(),
-            timers: Timers::default(),
+            timers: Timers::new(!keeping.sorted),
             queue: Queue::new(),
             windows: BTreeMap::new(),
             holds: Holds::default(),
+            firings: HashMap::new(),
             order: 0,
             bundle: 0,
             atomic: false,
@@ -80,24 +111,29 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
         self.bundle += 1;
         self.atomic = atomic;
         self.touched.clear();
+        self.firings.clear();
     }
 
     /// The slot of a key and window, made if it is not there; the bundle is going to change it.
-    pub(super) fn open(&mut self, key: &K, window: &Window) -> usize {
-        if let Some(n) = self.slots.find(key, window) {
-            self.touch(n);
-            return n;
-        }
+    #[inline]
+    pub(super) fn open(&mut self, key: K, window: &Window) -> usize {
+        let hash = match self.slots.find_or_hash(&key, window) {
+            Ok(n) => {
+                self.touch(n);
+                return n;
+            }
+            Err(hash) => hash,
+        };
         let slot = Slot {
-            key: key.clone(),
+            key,
             window: window.clone(),
             state: S::initial(),
             waiting: 0,
             place: 0,
             bundle: self.bundle,
-            fired: Fired::default(),
+            fired: false,
         };
-        let n = self.slots.add(slot);
+        let n = self.slots.add_by(hash, slot);
         self.enlist(n, window.clone());
         self.touched.push(n);
         if self.atomic {
@@ -107,27 +143,58 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
     }
 
     /// The bundle is going to change a slot that is there.
+    #[inline]
     pub(super) fn touch(&mut self, n: usize) {
         let Some(slot) = self.slots.get_mut(n).filter(|slot| slot.bundle != self.bundle) else { return };
         if self.atomic {
             slot.state.begin();
-            let Slot { waiting, place, bundle, fired, .. } = *slot;
-            self.undo.slots.push((n, Some(Before { waiting, place, bundle, fired })));
+            let Slot { waiting, place, bundle, .. } = *slot;
+            self.undo.slots.push((n, Some(Before { waiting, place, bundle })));
         }
         slot.bundle = self.bundle;
-        slot.fired = Fired::default();
+        slot.fired = false;
         self.touched.push(n);
     }
 
     fn enlist(&mut self, n: usize, window: Window) {
-        let list = self.windows.entry((window.expiry(self.keeping.lateness), window)).or_default();
+        let window = (window.expiry(self.keeping.lateness), window);
+        // One that there is need not be copied, and most come in the window that expires first.
+        let slotted = match self.windows.first_entry() {
+            Some(first) if *first.key() == window => first.into_mut(),
+            _ => self.windows.entry(window).or_default(),
+        };
         if let Some(slot) = self.slots.get_mut(n) {
-            slot.place = list.len();
-            if list.is_empty() && self.keeping.expiration {
+            slot.place = slotted.list.len();
+            if slotted.len == 0 && self.keeping.expiration {
                 self.holds.add(slot.window.result_timestamp());
             }
         }
-        list.push(n);
+        slotted.list.push(n);
+        slotted.len += 1;
+    }
+
+    /// A slot is gone from its window.
+    fn unlist(&mut self, window: Window) {
+        let key = (window.expiry(self.keeping.lateness), window);
+        let Some(slotted) = self.windows.get_mut(&key) else { return };
+        slotted.len -= 1;
+        if slotted.len == 0 {
+            self.windows.remove(&key);
+            if self.keeping.expiration {
+                self.holds.remove(key.1.result_timestamp());
+            }
+        } else if slotted.list.len() > FEW + 4 * slotted.len {
+            let slots = &mut self.slots;
+            let (mut place, mut kept) = (0, 0);
+            slotted.list.retain(|n| {
+                let here = slots.get_mut(*n).filter(|slot| slot.place == place && slot.window == key.1);
+                place += 1;
+                let Some(slot) = here else { return false };
+                slot.place = kept;
+                kept += 1;
+                true
+            });
+        }
     }
 
     /// Brings the index up to date with the timers of a slot, and says whether any has changed.
@@ -140,7 +207,7 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
                 cell.changes(&mut |tag, was, is| {
                     changed = true;
                     if let Some(entry) = was {
-                        timers.remove(time, keeping.due(time, entry, window), entry, holds);
+                        timers.remove(time, entry, holds);
                     }
                     if let Some(entry) = is {
                         let due = keeping.due(time, entry, window);
@@ -152,14 +219,31 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
         changed
     }
 
+    /// The next timer for which time has come: when it is due, and its time.
+    #[inline]
+    pub(super) fn next_timer(
+        &mut self,
+        time: TimeDomain,
+        has_come: impl Fn(Timestamp) -> bool,
+    ) -> Option<(Timestamp, Timestamp)> {
+        let KeyStore { slots, timers, .. } = self;
+        loop {
+            let first = timers.first(time).filter(|first| has_come(first.turn.0))?;
+            if is_set(slots, first) {
+                let (due, fire, _) = first.turn;
+                return Some((due, fire));
+            }
+            timers.pop(time);
+        }
+    }
+
     /// Takes a timer that fires now.
     pub(super) fn fire(&mut self, owner: &Owner) -> Option<(TimeDomain, TimerEntry)> {
         self.touch(owner.slot);
-        let KeyStore { keeping, slots, timers, holds, .. } = self;
-        let Slot { state, window, .. } = slots.get_mut(owner.slot)?;
-        let cell = state.timer(owner.number)?;
+        let KeyStore { slots, timers, holds, .. } = self;
+        let cell = slots.get_mut(owner.slot)?.state.timer(owner.number)?;
         let (time, entry) = (cell.time_domain(), cell.fire(&owner.tag)?);
-        timers.remove(time, keeping.due(time, entry, window), entry, holds);
+        timers.remove(time, entry, holds);
         Some((time, entry))
     }
 
@@ -211,49 +295,57 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
     }
 
     /// A slot whose window has expired.
-    pub(super) fn expired(&self, watermark: Timestamp) -> Option<usize> {
-        let ((expiry, _), slots) = self.windows.first_key_value()?;
-        if *expiry < watermark { slots.last().copied() } else { None }
+    pub(super) fn expired(&mut self, watermark: Timestamp) -> Option<usize> {
+        let mut first = self.windows.first_entry().filter(|first| first.key().0 < watermark)?;
+        loop {
+            let list = &first.get().list;
+            let n = *list.last()?;
+            let place = list.len() - 1;
+            let here = |slot: &Slot<K, S>| slot.place == place && slot.window == first.key().1;
+            if self.slots.get(n).is_some_and(here) {
+                return Some(n);
+            }
+            first.get_mut().list.pop();
+        }
     }
 
     /// Removes a slot, with its timers.
     pub(super) fn remove(&mut self, n: usize) {
         self.touch(n);
-        let Some(mut slot) = self.slots.remove(n) else { return };
-        let KeyStore { keeping, timers, holds, .. } = self;
-        let Slot { state, window, .. } = &mut slot;
-        state.for_each_timer(&mut |_, cell| {
+        self.slots.forget(n);
+        let KeyStore { slots, timers, holds, .. } = self;
+        let Some(slot) = slots.get_mut(n) else { return };
+        slot.state.for_each_timer(&mut |_, cell| {
             let time = cell.time_domain();
-            cell.entries(&mut |_, entry| {
-                timers.remove(time, keeping.due(time, entry, window), entry, holds);
-            });
+            cell.entries(&mut |_, entry| timers.remove(time, entry, holds));
         });
-        let key = (slot.window.expiry(self.keeping.lateness), slot.window.clone());
-        if let Some(list) = self.windows.get_mut(&key) {
-            list.swap_remove(slot.place);
-            let place = slot.place;
-            if let Some(moved) = list.get(place).and_then(|m| self.slots.get_mut(*m)) {
-                moved.place = place;
-            }
-            if list.is_empty() {
-                self.windows.remove(&key);
-                if self.keeping.expiration {
-                    self.holds.remove(key.1.result_timestamp());
-                }
-            }
-        }
-        self.undo.removed.push((n, self.atomic.then_some(slot)));
+        let window = slot.window.clone();
+        let before = if self.atomic { self.slots.take(n) } else { None };
+        self.slots.put_back(n, None);
+        self.unlist(window);
+        self.undo.removed.push((n, before));
     }
 
-    /// Removes the slots that the bundle touched and left empty.
+    /// Removes the slots that the bundle touched and left empty, and notes what is due next.
     pub(super) fn tidy(&mut self) {
-        for n in std::mem::take(&mut self.touched) {
-            let empty = |s: &Slot<K, S>| s.waiting == 0 && s.state.is_initial();
-            // A window that is told of its expiry is told for every key that had an element.
-            if !self.keeping.expiration && self.slots.get(n).is_some_and(empty) {
-                self.remove(n);
-            }
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.drain(..).for_each(|n| self.remove_empty(n));
+        self.touched = touched;
+        self.settle();
+    }
+
+    /// Removes a slot that has nothing in it.
+    pub(super) fn remove_empty(&mut self, n: usize) {
+        let empty = |s: &Slot<K, S>| s.waiting == 0 && s.state.is_initial();
+        // A window that is told of its expiry is told for every key that had an element.
+        if !self.keeping.expiration && self.slots.get(n).is_some_and(empty) {
+            self.remove(n);
         }
+    }
+
+    fn settle(&mut self) {
+        let KeyStore { slots, timers, .. } = self;
+        timers.settle(|entry| is_set(slots, entry));
     }
 
     /// The state of a key and window.
@@ -288,7 +380,15 @@ impl<K: Key, V: Element, S: KeyedState> KeyStore<K, V, S> {
         for (n, window) in windows {
             self.enlist(n, window);
         }
+        self.settle();
     }
+}
+
+/// Whether a timer is still set as it was when it was added.
+fn is_set<K, S: KeyedState>(slots: &mut Slots<K, S>, entry: &Entry) -> bool {
+    let Entry { turn: (.., order), owner } = entry;
+    let cell = slots.get_mut(owner.slot).and_then(|slot| slot.state.timer(owner.number));
+    cell.and_then(|cell| cell.entry(&owner.tag)).is_some_and(|set| set.order == *order)
 }
 
 impl<K: Key, V: Element, S: KeyedState> GroupState for KeyStore<K, V, S> {
@@ -298,17 +398,12 @@ impl<K: Key, V: Element, S: KeyedState> GroupState for KeyStore<K, V, S> {
 
     fn report(&self) -> KeyedReport {
         let first = |turn: Option<(Timestamp, Timestamp)>| turn.map(|(due, _)| due);
-        let event = first(self.timers.next(TimeDomain::Event));
+        let event = self.timers.next(TimeDomain::Event);
         let expiry = self.windows.keys().next().map(|(expiry, _)| *expiry);
         KeyedReport {
-            hold: self.holds.first(),
-            due: event
-                .into_iter()
-                .chain(expiry)
-                .chain(first(self.next_turn()))
-                .min()
-                .unwrap_or(Timestamp::MAX),
-            due_clock: first(self.timers.next(TimeDomain::Processing)).unwrap_or(Timestamp::MAX),
+            hold: self.holds.first().min(self.timers.hold()),
+            due: expiry.into_iter().chain(first(self.next_turn())).fold(event, Timestamp::min),
+            due_clock: self.timers.next(TimeDomain::Processing),
             sides: expiry.unwrap_or(Timestamp::MAX),
             ..KeyedReport::IDLE
         }
@@ -321,13 +416,13 @@ impl<K: Key, V: Element, S: KeyedState> GroupState for KeyStore<K, V, S> {
             self.slots.put_back(n, slot);
         }
         for (n, before) in slots {
-            let Some(Before { waiting, place, bundle, fired }) = before else {
+            let Some(Before { waiting, place, bundle }) = before else {
                 self.slots.put_back(n, None);
                 continue;
             };
             if let Some(slot) = self.slots.get_mut(n) {
                 slot.state.undo();
-                (slot.waiting, slot.place, slot.bundle, slot.fired) = (waiting, place, bundle, fired);
+                (slot.waiting, slot.place, slot.bundle) = (waiting, place, bundle);
             }
         }
         queued.iter().for_each(|turn| drop(self.queue.remove(turn)));

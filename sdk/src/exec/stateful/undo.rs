@@ -1,7 +1,7 @@
 //! What a bundle changed, as it was before.
 
 use super::{
-    slots::{Fired, Slot},
+    slots::Slot,
     waiting::{Turn, Waiting},
 };
 
@@ -25,7 +25,6 @@ pub(super) struct Before {
     pub(super) waiting: usize,
     pub(super) place: usize,
     pub(super) bundle: u64,
-    pub(super) fired: Fired,
 }
 
 impl<K, V, S> Default for Undo<K, V, S> {

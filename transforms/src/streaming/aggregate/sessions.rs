@@ -24,13 +24,15 @@ type Gap<K, C> = Arc<dyn Fn(&(K, <C as CombineFn>::Input)) -> Duration + Send + 
 /// See [`StreamAggregate::sessions`](super::StreamAggregate::sessions).
 pub struct SessionAggregate<K, C: CombineFn> {
     gap: Gap<K, C>,
+    /// The gap, where it is the same for all rows.
+    constant: Option<Duration>,
     time: TimeOf<(K, C::Input)>,
     combine: C,
 }
 
 impl<K: Key, C: CombineFn> SessionAggregate<K, C> {
-    pub(super) fn new(gap: Gap<K, C>, combine: C) -> SessionAggregate<K, C> {
-        SessionAggregate { gap, time: TimeOf::Timestamp, combine }
+    pub(super) fn new(gap: Gap<K, C>, constant: Option<Duration>, combine: C) -> SessionAggregate<K, C> {
+        SessionAggregate { gap, constant, time: TimeOf::Timestamp, combine }
     }
 
     /// The row's event time is what `time` reads, and not the row's timestamp: see
@@ -70,8 +72,13 @@ impl<K: Key, C: CombineFn> LateRows<PCollection<(K, C::Input)>> for SessionAggre
 
     #[track_caller]
     fn expand_with_late(self, rows: PCollection<(K, C::Input)>) -> (Self::Out, PCollection<(K, C::Input)>) {
-        let SessionAggregate { gap, time, combine } = self;
+        let SessionAggregate { gap, constant, time, combine } = self;
         let pipeline = rows.pipeline();
+        if let Some(gap) = constant.filter(|gap| *gap <= Duration::ZERO) {
+            pipeline.build_error(format!(
+                "its sessions have a gap of {gap}, so that no row would be in one; it must be more than zero"
+            ));
+        }
         let handle = Handle::new(pipeline);
         let by_event_time = time.is_event_time();
         let merge = Merge { gap, time, combine, handle: handle.clone(), tally: Tally::default() };
@@ -79,7 +86,14 @@ impl<K: Key, C: CombineFn> LateRows<PCollection<(K, C::Input)>> for SessionAggre
         let results = rows.par_do_keyed_with("Merge", KeyedParDo::of(merge).tag(late));
         let main = results.main();
         let grouping = if by_event_time { Grouping::Sessions } else { Grouping::OtherSessions };
-        handle.declare(pipeline, OperatorKind::Aggregate(grouping), vec![rows.id()], vec![main.id()]);
+        let settings = constant.map_or_else(String::new, |gap| format!("sessions with a gap of {gap}"));
+        handle.declare_with(
+            pipeline,
+            OperatorKind::Aggregate(grouping),
+            vec![rows.id()],
+            vec![main.id()],
+            settings,
+        );
         (main, results.tagged(late))
     }
 }

@@ -69,7 +69,13 @@ impl<K: Key, C: CombineFn> LateRows<PCollection<(K, C::Input)>> for WindowedAggr
             .tag(Fold::<(K, TimeWindow), C>::late::<C::Input>());
         let results = assigned.main().par_do_keyed_with("Combine", fold).main();
         let grouping = if by_event_time { Grouping::EventTime } else { Grouping::Other };
-        handle.declare(pipeline, OperatorKind::Aggregate(grouping), vec![rows.id()], vec![results.id()]);
+        handle.declare_with(
+            pipeline,
+            OperatorKind::Aggregate(grouping),
+            vec![rows.id()],
+            vec![results.id()],
+            windows.to_string(),
+        );
         (results, assigned.tagged(late))
     }
 }

@@ -24,7 +24,7 @@ impl<T: Send + 'static> Driver<T> {
 
     fn flow(&mut self, every: Duration, stateful: bool) -> Driven {
         let began = self.catch_up();
-        let mut took = Took::new(began);
+        let mut took = Took::new(self.settings.clock.now());
         let end = if stateful { began + every } else { next_tick(began, every) };
         // How far it goes, and whether there is anything, is known when it is over.
         let mut log = EpochLog {
@@ -63,7 +63,7 @@ impl<T: Send + 'static> Driver<T> {
             output += self.hand_over(epoch.id)?;
         }
         if output == 0 {
-            self.sink.add(epoch.id, Vec::new(), self.settings.mode).map_err(|e| self.sink_failed(e))?;
+            self.give(epoch.id, Vec::new())?;
         }
         log.to = self.at.offsets.clone();
         log.no_data = counts.iter().all(|n| *n == 0);
@@ -90,7 +90,7 @@ impl<T: Send + 'static> Driver<T> {
         let rows = gathered::<T>(self.cx.take_results());
         let n = rows.len();
         if n > 0 {
-            self.sink.add(epoch, rows, self.settings.mode).map_err(|e| self.sink_failed(e))?;
+            self.give(epoch, rows)?;
         }
         Ok(n)
     }

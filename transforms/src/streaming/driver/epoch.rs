@@ -2,7 +2,7 @@
 
 use std::{sync::mpsc, time::Instant};
 
-use purlin_sdk::{Clock, Timestamp, live::LiveEvent};
+use purlin_sdk::{Clock, Phase as CodePhase, Timestamp, live::LiveEvent};
 
 use super::{Driven, Driver, Halt, feed_failed, report::Took};
 use crate::streaming::{Epoch, Offset, Phase, ReadUpTo, checkpoint::EpochLog, collect::gathered};
@@ -13,9 +13,11 @@ impl<T: Send + 'static> Driver<T> {
         let mut found = Vec::with_capacity(self.feeds.len());
         for (i, feed) in self.feeds.iter_mut().enumerate() {
             let up_to = ReadUpTo { limited, end: targets.and_then(|targets| targets.get(i)) };
+            self.calling = Some((feed.step.clone(), CodePhase::Source));
             let to = feed.source.latest_offset(&self.at.offsets[i], up_to);
             found.push(to.map_err(|e| feed_failed(&feed.step, e))?);
         }
+        self.called();
         Ok(found)
     }
 
@@ -27,7 +29,7 @@ impl<T: Send + 'static> Driver<T> {
         may_close: bool,
     ) -> Driven<bool> {
         let triggered = self.catch_up();
-        let mut took = Took::new(triggered);
+        let mut took = Took::new(self.settings.clock.now());
         if let Some(again) = self.at.again.take() {
             self.query.set_status("Processing the epoch that was not done", true, true);
             self.execute(again, took)?;
@@ -85,7 +87,7 @@ impl<T: Send + 'static> Driver<T> {
         self.close(epoch)?;
         let rows = gathered::<T>(self.cx.take_results());
         let output = rows.len();
-        self.sink.add(log.epoch, rows, self.settings.mode).map_err(|e| self.sink_failed(e))?;
+        self.give(log.epoch, rows)?;
         took.add("addBatch", started.elapsed());
         self.done(log, &counts, output, took)
     }
@@ -121,7 +123,9 @@ impl<T: Send + 'static> Driver<T> {
         arrival: &mut i64,
     ) -> Driven<u64> {
         let feed = &mut self.feeds[number];
+        self.calling = Some((feed.step.clone(), CodePhase::Source));
         let batch = feed.source.read(from, to, *arrival).map_err(|e| feed_failed(&feed.step, e))?;
+        self.calling = None;
         let rows = batch.len() as u64;
         *arrival = arrival.saturating_add_unsigned(rows);
         self.cx.script().tell(LiveEvent::Elements(number, batch));
@@ -155,8 +159,10 @@ impl<T: Send + 'static> Driver<T> {
         }
         took.add("commitOffsets", started.elapsed());
         for (feed, to) in self.feeds.iter_mut().zip(&log.to) {
+            self.calling = Some((feed.step.clone(), CodePhase::Source));
             feed.source.commit(to).map_err(|e| feed_failed(&feed.step, e))?;
         }
+        self.called();
         self.report(&log, counts, output, &seen, took);
         self.at.next = log.epoch + 1;
         self.at.offsets = log.to;
