@@ -1,7 +1,7 @@
 //! A bundle that fails leaves no trace: in groups, triggers, state, timers, side inputs, claims, watermarks, finalizers
 //! or output, wherever it fails. To be run with [`RETRIES`] retries.
 //!
-//! Each case is a pipeline with points at which it can fail: [`Trip`]s between its transforms, and calls within its
+//! Each case is a pipeline with points at which it can fail: `Trip`s between its transforms, and calls within its
 //! DoFns. It runs once without failures. Then it runs for each of these points, with failures at the first, a middle
 //! and the last time that it gets there, and must give the same: elements, timestamps, panes, finalizers that were
 //! called, and what was dropped. At last it panics there: what was committed before is a part of the same.
