@@ -64,7 +64,8 @@ pub(super) struct Firings {
 
 impl Default for Firings {
     fn default() -> Firings {
-        Firings { latest: [Timestamp::MIN; 2], idle: 0 }
+        // The first one is not noted, and counts.
+        Firings { latest: [Timestamp::MIN; 2], idle: 1 }
     }
 }
 
